@@ -1,0 +1,46 @@
+# The things we type. `make demo` and `make test` set up all they need, in a virtual environment of their own.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# The heavy extras are installed where every test must run; elsewhere their tests skip unless they are present.
+HEAVY  := $(if $(filter true,$(CI)),$(strip $(shell sed 's/#.*//' .ci/extras 2>/dev/null)))
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+.PHONY: help demo test check format clean
+
+help:
+	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
+	@echo "make test     every test; needs nothing but Python 3.11 or newer"
+	@echo "make check    formatting, lint, types and the map of imports"
+	@echo "make format   let ruff format the code"
+	@echo "make clean    remove the virtual environment and every made file"
+
+demo: $(VENV)/plot.ready
+	@mkdir -p out
+	$(BIN)/undistract demo --save out/demo.png
+
+test: $(VENV)/test.ready
+	$(BIN)/python -m pytest
+
+check: $(VENV)/check.ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/check.ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# One rule sets up every kind of environment: plot, test, check are names of extras.
+# The lock lets `make demo` and `make test` run side by side on a fresh clone.
+$(VENV)/%.ready: pyproject.toml constraints.txt .ci/extras
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/set-up "$*$(if $(filter test,$*),$(addprefix $(comma),$(subst $(space),$(comma),$(HEAVY))))"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

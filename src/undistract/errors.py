@@ -1,0 +1,24 @@
+"""What we say when something given to us cannot be used, or should not be trusted too far."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Something given cannot be used: the message says what was found, what was expected, what to do next.
+
+    Examples
+    --------
+    >>> from undistract.algebra import Moments, Spectrum
+    >>> Spectrum.of(Moments.of([[[1.0, 2.0], [2.0, 1.0]]]))
+    Traceback (most recent call last):
+    ...
+    undistract.errors.InputError: 1 set cannot show what tells sets apart...
+    """
+
+
+class EvidenceWarning(UserWarning):
+    """The answer stands on thin evidence: the message gives the numbers and says what would help."""
+
+
+class NoSetsWarning(UserWarning):
+    """`Focus` was fitted without `sets`, so it knows nothing to ignore and removes nothing."""
