@@ -1,0 +1,78 @@
+"""Names for the arrays that the algebra passes around, and the check at its door."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from undistract.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[Any]  # (n, d) numbers of any real dtype; widened to float64 block by block
+
+
+def as_rows(rows: Any, owner: str = "the rows") -> Rows:
+    """Return `rows` as a finite, numeric array of shape (n, d), or say what is wrong with it.
+
+    Examples
+    --------
+    >>> as_rows([[1, 2], [3, 4]]).shape
+    (2, 2)
+    >>> as_rows([1.0, 2.0], "set 'a'")
+    Traceback (most recent call last):
+    ...
+    undistract.errors.InputError: set 'a' has shape (2,), expected (rows, features)...
+    """
+    if hasattr(rows, "toarray"):
+        raise InputError(f"{owner} is sparse; a projection fills it anyway. Call .toarray() on it first.")
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise InputError(f"{owner} has rows of different lengths; give every row the same features.") from error
+    if array.ndim != 2:
+        raise InputError(
+            f"{owner} has shape {array.shape}, expected (rows, features). "
+            "Use .reshape(-1, 1) for one feature, .reshape(1, -1) for one row."
+        )
+    if array.dtype.kind not in "buif":
+        raise InputError(f"{owner} has dtype {array.dtype}, expected real numbers. Encode or drop such features.")
+    if 0 in array.shape:
+        raise InputError(f"{owner} is empty: shape {array.shape}. Leave it out, or give it rows.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row, feature = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(
+            f"{owner} holds {array[row, feature]} at row {row}, feature {feature}. Drop such rows or impute them first."
+        )
+    return array
+
+
+def finite(array: Floats) -> Floats:
+    """Return `array`, or say that the rows it was summed from are too large to be squared."""
+    if not np.isfinite(array).all():
+        raise InputError(
+            "The rows are so large that their squares overflow (beyond about 1e154). Scale the features first, "
+            "for example with sklearn.preprocessing.RobustScaler."
+        )
+    return array
+
+
+def same_features(here: int, there: int, other: str) -> None:
+    """Refuse to join rows of different width."""
+    if here != there:
+        raise InputError(f"{other} has {there} features, the others have {here}. Every set needs the same features.")
+
+
+def listed(names: Sequence[Hashable]) -> str:
+    """Name the first few of many, for a message.
+
+    Examples
+    --------
+    >>> listed("abcdefg")
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

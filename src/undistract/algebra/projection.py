@@ -1,0 +1,175 @@
+"""The projection: rows without what distracts.
+
+    kept span (default)   z = Uᵀx, U an orthonormal basis of span(W_kept) = complement of the removed patterns
+    eigen                 z = W_keptᵀ x, every filter of length one (the paper's text to the letter)
+    oblique               x - A_r W_rᵀ(x - μ): every kept reading unchanged, but noise can be amplified
+
+Never the Euclidean complement of the removed *filters*: it leaves the distractor's movement in the rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from undistract.algebra.arrays import Floats, Rows
+from undistract.algebra.complement import Complement
+from undistract.algebra.spectrum import Spectrum
+from undistract.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Projection(ABC):
+    """A linear map that removes the most distracting directions. Make one with `Projection.of`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from undistract.algebra import Moments, Spectrum
+    >>> rng = np.random.default_rng(0)
+    >>> sets = {m: rng.normal([3 * m, 1, -1], [2, 1, 0], size=(100, 3)) for m in range(1, 11)}
+    >>> spectrum = Spectrum.of(Moments.of(sets), cushion=1e-8)
+    >>> projection = Projection.of(spectrum, 1)
+    >>> projection(sets[1]).shape  # the second feature distracts
+    (100, 2)
+    >>> projection.back(projection(sets[1])).std(axis=0).round(1)
+    array([2.2, 0. , 0. ])
+    >>> projection.distracting(sets[1]).std(axis=0).round(1)  # almost nothing of the first goes with it
+    array([0., 1., 0.])
+    """
+
+    origin: Floats  # (d,) the mean of the data, where removed readings are set back to
+    filters: Floats  # (d, r) removed
+    patterns: Floats  # (d, r) removed
+
+    @staticmethod
+    def of(spectrum: Spectrum, n_removed: int, removal: str = "kept_span") -> Projection:
+        """Remove the first `n_removed` directions of a spectrum."""
+        if removal not in REMOVALS:
+            raise InputError(f"removal is {removal!r}; expected one of {', '.join(map(repr, REMOVALS))}.")
+        if not 0 <= n_removed <= spectrum.n_moving:
+            raise InputError(
+                f"{n_removed} directions cannot be removed: {spectrum.n_moving} of {spectrum.n_features} vary inside "
+                "sets, and constant ones are always kept, because a change there is news."
+            )
+        return REMOVALS[removal]._of(spectrum, n_removed)
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, spectrum: Spectrum, n_removed: int) -> Projection: ...
+
+    @property
+    @abstractmethod
+    def n_out(self) -> int:
+        """How many coordinates a projected row has."""
+
+    @abstractmethod
+    def __call__(self, X: Rows) -> Rows:
+        """g*(x): the rows without what distracts, (n, n_out)."""
+
+    @abstractmethod
+    def back(self, Z: Rows) -> Rows:
+        """Return projected rows to the original features, with what was removed at its mean, (n, d)."""
+
+    def distracting(self, X: Rows) -> Rows:
+        """g(x): the part of each row that the projection removes, in the original features, (n, d)."""
+        return X - self.back(self(X))
+
+    @property
+    def kept_basis(self) -> Floats:
+        """Orthonormal basis of what is kept, (k, d), the same span for every kind of removal."""
+        return Complement.of(self.patterns).basis
+
+
+@dataclass(frozen=True, eq=False)
+class KeptSpan(Projection):
+    """Orthonormal coordinates of the kept span; distances never grow."""
+
+    complement: Complement
+
+    @classmethod
+    def _of(cls, spectrum: Spectrum, n_removed: int) -> KeptSpan:
+        filters, patterns = spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed]
+        return cls(spectrum.origin, filters, patterns, Complement.of(patterns))
+
+    @property
+    def n_out(self) -> int:
+        return len(self.complement.features)
+
+    def __call__(self, X: Rows) -> Rows:
+        return self.complement.coordinates(X)
+
+    def back(self, Z: Rows) -> Rows:
+        origin = self.origin[None, :]
+        removed_mean = origin - self.complement.rows(self.complement.coordinates(origin))
+        back = self.complement.rows(Z)
+        back += removed_mean
+        return back
+
+    @property
+    def kept_basis(self) -> Floats:
+        return self.complement.basis
+
+
+@dataclass(frozen=True, eq=False)
+class Eigen(Projection):
+    """Readings of the kept filters, each of unit length, and of the directions that never varied."""
+
+    kept_filters: Floats  # (d, q - r), unit length
+    kept_patterns: Floats  # (d, q - r), kept_filtersᵀ · kept_patterns = I
+    rest: Complement  # the directions without a filter, where nothing varied
+
+    @classmethod
+    def _of(cls, spectrum: Spectrum, n_removed: int) -> Eigen:
+        filters, patterns = spectrum.filters, spectrum.patterns
+        lengths = np.linalg.norm(filters[:, n_removed:], axis=0)
+        return cls(
+            spectrum.origin,
+            filters[:, :n_removed],
+            patterns[:, :n_removed],
+            filters[:, n_removed:] / lengths,
+            patterns[:, n_removed:] * lengths,
+            Complement.of(filters),
+        )
+
+    @property
+    def n_out(self) -> int:
+        return int(self.kept_filters.shape[1]) + len(self.rest.features)
+
+    def __call__(self, X: Rows) -> Rows:
+        return np.hstack([X @ self.kept_filters.astype(X.dtype, copy=False), self.rest.coordinates(X)])
+
+    def back(self, Z: Rows) -> Rows:
+        n_read = self.kept_filters.shape[1]
+        origin = self.origin[None, :]
+        removed_mean = (origin @ self.filters) @ self.patterns.T
+        read = Z[:, :n_read] @ self.kept_patterns.T.astype(Z.dtype, copy=False)
+        back = self.rest.rows(Z[:, n_read:])
+        back += read + removed_mean.astype(Z.dtype, copy=False)
+        return back
+
+
+@dataclass(frozen=True, eq=False)
+class Oblique(Projection):
+    """The original features, with each removed reading set back to its mean along its own pattern."""
+
+    @classmethod
+    def _of(cls, spectrum: Spectrum, n_removed: int) -> Oblique:
+        return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
+
+    @property
+    def n_out(self) -> int:
+        return len(self.origin)
+
+    def __call__(self, X: Rows) -> Rows:
+        origin, filters, patterns = (a.astype(X.dtype, copy=False) for a in (self.origin, self.filters, self.patterns))
+        projected: Rows = X - ((X - origin) @ filters) @ patterns.T
+        return projected
+
+    def back(self, Z: Rows) -> Rows:
+        return Z
+
+
+REMOVALS: dict[str, type[Projection]] = {"kept_span": KeptSpan, "eigen": Eigen, "oblique": Oblique}

@@ -1,0 +1,186 @@
+"""The spectrum: how distracting each direction is.
+
+within · w = distraction · (total + cushion · I) · w
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from undistract.algebra.arrays import Floats
+from undistract.algebra.evidence import Evidence
+from undistract.algebra.moments import Moments
+from undistract.algebra.solvers import Solution, dense, few_rows
+from undistract.algebra.store import KeptRows
+from undistract.errors import InputError
+
+CUSHION = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Directions of feature space, the most distracting first.
+
+    A *filter* reads (``w @ x``), its *pattern* is how the data moves when the reading changes (Haufe et al., 2014).
+    Directions in which nothing ever varied have distraction 0 and need no vectors: where there are such, q < d.
+
+    Examples
+    --------
+    The trap that "remove the eigenvectors" falls into: x1 = s + t, x2 = t, where t distracts and s tells sets apart.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> s, t = 10 * np.repeat(np.arange(20), 500) + rng.normal(size=10000), rng.normal(size=10000)
+    >>> moments = Moments.of_labelled(np.column_stack([s + t, t]), np.repeat(np.arange(20), 500))
+    >>> spectrum = Spectrum.of(moments, cushion=1e-6)
+    >>> pattern = spectrum.patterns[:, 0] / spectrum.patterns[1, 0]  # t moves both features
+    >>> kept = spectrum.filters[:, 1] / spectrum.filters[0, 1]       # s is read as x1 - x2
+    >>> pattern.round(1), kept.round(1)
+    (array([1., 1.]), array([ 1., -1.]))
+    """
+
+    distraction: Floats  # (q,) λ, largest first
+    debiased: Floats  # (q,) the same, as it would read with endless rows per set
+    filters: Floats  # (d, q) with filtersᵀ · metric · filters = I
+    patterns: Floats  # (d, q) metric · filters
+    origin: Floats  # (d,) the mean of the data
+    cushion: float  # ε, in squared units of the features; metric = total + ε I
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False) -> Spectrum:
+        """Solve the eigenproblem.
+
+        Parameters
+        ----------
+        moments : Moments
+        cushion : float, default=0.1
+            Between-set variance that every direction is granted, as a multiple of the mean variance of the features
+            that vary. Zero makes the answer independent of units and of any mixing; a huge one ranks by `within` alone.
+        absolute : bool, default=False
+            Take `cushion` as ε itself, in squared units of the features.
+        """
+        check_learnable(moments)
+        few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
+        solve = _from_rows if few else _from_matrices
+        solution, epsilon = solve(moments, cushion, absolute)
+        evidence = Evidence.of(moments, len(solution.distraction))
+        debiased = _debiased(moments, solution, epsilon)
+        return cls(
+            solution.distraction,
+            debiased,
+            solution.filters,
+            solution.patterns,
+            moments.mean,
+            epsilon,
+            evidence,
+        )
+
+    @classmethod
+    def unknown(cls, moments: Moments) -> Spectrum:
+        """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
+        nothing = np.zeros((moments.n_features, 0))
+        evidence = Evidence.of(moments, 0)
+        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, evidence)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has, d."""
+        return len(self.origin)
+
+    @property
+    def n_constant(self) -> int:
+        """How many of the d directions never varied inside a set."""
+        return self.n_features - self.n_moving
+
+    @property
+    def n_moving(self) -> int:
+        """How many directions vary inside sets."""
+        if not len(self.distraction):
+            return 0
+        rounding = 8 * self.n_features * np.finfo(np.float64).eps
+        return int((self.distraction > rounding * self.distraction[0]).sum())
+
+    @property
+    def variation(self) -> Floats:
+        """The share of all variation that each pattern carries, (q,); total + ε I is the sum of their squares."""
+        squares: Floats = (self.patterns**2).sum(axis=0)
+        return squares / max(float(squares.sum()), float(np.finfo(np.float64).tiny))
+
+    def kinds(self, n_removed: int) -> npt.NDArray[Any]:
+        """Say of each of the d directions what it is: distracting (removed), descriptive or constant (both kept)."""
+        kinds = np.full(self.n_features, "constant", dtype="<U11")
+        kinds[: self.n_moving] = "descriptive"
+        kinds[:n_removed] = "distracting"
+        return kinds
+
+
+def check_learnable(moments: Moments) -> None:
+    """Refuse moments that cannot show what varies inside sets, or what tells them apart."""
+    if moments.n_sets < 2:
+        raise InputError(
+            "1 set cannot show what tells sets apart. Give at least two sets, one per context "
+            "(video, machine, person, day), or cut a long recording into several."
+        )
+    if (moments.counts == 1).all():
+        raise InputError(
+            f"Each of the {moments.n_sets} sets has a single row, so nothing shows what varies inside a set. "
+            "Is the set label unique to each row? Use one that many rows share."
+        )
+
+
+def _from_matrices(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
+    within, total = moments.within, moments.total
+    epsilon = cushion if absolute else cushion * _mean_variance(np.diag(total))
+    varies = np.diag(total) > 0
+    if varies.all():
+        return dense(within, total, epsilon), epsilon
+    if not varies.any():
+        return _nothing_varies(moments), epsilon
+    # Constant features are set aside, and kept.
+    found = dense(within[np.ix_(varies, varies)], total[np.ix_(varies, varies)], epsilon)
+    filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
+    filters[varies], patterns[varies] = found.filters, found.patterns
+    return Solution(found.distraction, filters, patterns), epsilon
+
+
+def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
+    rows = moments.store
+    assert isinstance(rows, KeptRows)
+    means, shares = rows.means - moments.offset, moments.shares
+    variances = shares @ means**2 + np.repeat(shares / moments.counts, moments.counts) @ rows.deviations**2
+    epsilon = cushion if absolute else cushion * _mean_variance(variances)
+    if not (variances > 0).any():
+        return _nothing_varies(moments), epsilon
+    return few_rows(rows.deviations, means, moments.counts, shares, epsilon), epsilon
+
+
+def _nothing_varies(moments: Moments) -> Solution:
+    return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)))
+
+
+def _mean_variance(variances: Floats) -> float:
+    """Mean over the features that vary: a column of zeros more or less must not change the answer."""
+    return float(variances.sum() / max((variances > 0).sum(), 1))
+
+
+def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:
+    """One minus the intraclass correlation of each reading: λ without the wandering of set means.
+
+    A = Σ P_m S_m/(n_m-1)        Q = (between - Σ P_m(1-P_m) S_m/(n_m(n_m-1))) / (1 - ΣP_m²)
+    λ~ = wᵀAw / (wᵀAw + max(wᵀQw, 0))
+    """
+    within = solution.distraction  # wᵀ within w, because wᵀ metric w = 1
+    between = 1.0 - within - epsilon * (solution.filters**2).sum(axis=0)
+    shares, single = moments.shares, moments.counts == 1
+    noise, noise_squared = moments.wander(solution.filters)
+    # A set of one row shows no variation of its own: the others speak for it.
+    unbiased = (within + noise) / float(1.0 - shares[single].sum())
+    wander = noise - noise_squared + unbiased * float((shares * (1 - shares))[single].sum())
+    apart = np.maximum(between - wander, 0.0) / float(1.0 - (shares**2).sum())
+    debiased: Floats = unbiased / np.maximum(unbiased + apart, np.finfo(np.float64).tiny)
+    return debiased
