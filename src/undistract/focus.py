@@ -1,0 +1,348 @@
+"""`Focus`: learn from sets of normal rows what to ignore, then take it out of any rows.
+
+sets ─► moments ─► spectrum ─► cut ─► projection
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
+from undistract.algebra.arrays import Floats, Rows
+from undistract.algebra.set_labels import number_sets
+from undistract.algebra.spectrum import CUSHION, check_learnable
+from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+
+_DTYPES = [np.float64, np.float32]
+
+
+class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Remove the directions of feature space that vary inside every set and never tell sets apart.
+
+    Parameters
+    ----------
+    cutoff : float or "auto", default="auto"
+        Remove directions with at least this distraction. ``cutoff=0.999, cushion=1e-8`` is the paper's setting.
+    n_remove : int, optional
+        Remove so many directions, the most distracting first; overrides `cutoff`.
+    cushion : float, default=0.1
+        Between-set variance that every direction is granted, as a multiple of the mean variance of the features. It
+        keeps directions that barely vary from looking distracting.
+    absolute_cushion : bool, default=False
+        Take `cushion` in squared units of the features instead.
+    prior : {"uniform", "by_size"}, mapping or sequence, default="uniform"
+        How much each set counts: all the same, as many rows as it has, or weights by set name or in order.
+    removal : {"kept_span", "eigen", "oblique"}, default="kept_span"
+        How directions are removed: orthonormal coordinates of what is kept; the readings of the kept eigenvectors, as
+        the paper writes; or the original features with each removed reading set back to its mean.
+
+    Attributes
+    ----------
+    distraction_ : (d,) array
+        How distracting each direction is, between 0 and 1, largest first.
+    debiased_distraction_ : (d,) array
+        The same as it would read with endless rows per set.
+    kinds_ : (d,) array of str
+        "distracting" (removed), "descriptive" or "constant" (both kept).
+    filters_, patterns_ : (d, q) arrays
+        What reads each direction, and how the rows move along it; q < d where some directions never varied.
+    components_ : (k, d) array
+        Orthonormal basis of what is kept.
+    n_removed_ : int
+    cutoff_ : float
+    moments_ : Moments
+        All that is remembered of the rows; ``focus.moments_ + more`` learns on.
+
+    Examples
+    --------
+    Ten days of one machine: the first reading tells the days apart, the second only wobbles.
+
+    >>> import numpy as np
+    >>> from undistract import Focus
+    >>> rng = np.random.default_rng(0)
+    >>> day = np.repeat(np.arange(10), 100)
+    >>> X = rng.normal(size=(1000, 4)) * [1, 12, 1, 1]
+    >>> X[:, 0] += 3 * day
+    >>> focus = Focus().fit(X, sets=day)
+    >>> focus.kinds_
+    array(['distracting', 'descriptive', 'descriptive', 'descriptive'], dtype='<U11')
+    >>> focus.transform(X).shape
+    (1000, 3)
+    >>> print(focus.describe())
+    Learned from 10 sets with 1000 rows of 4 features.
+    Removed: 1 of 4 directions, with 98% of the variation inside sets and 60% of all variation (kept_span).
+    Why: distraction 0.956 (de-biased 1.000) is at least 0.95, the automatic cut-off.
+    Kept: 3 descriptive (the next reads 0.169), 0 constant, where any change is news.
+    How sure: 9 directions can be told apart by 10 sets, 4 vary; a pure distractor would read about 0.991.
+    """
+
+    # In a pipeline with metadata routing, `sets` is asked for without further ado.
+    __metadata_request__fit = {"sets": True}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sets": True}  # noqa: RUF012
+
+    open_sets_: dict[Any, SetMoments]  # sets that may still grow, by name
+    closed_moments_: Moments | None  # sets that came whole
+
+    def __init__(
+        self,
+        *,
+        cutoff: float | str = "auto",
+        n_remove: int | None = None,
+        cushion: float = CUSHION,
+        absolute_cushion: bool = False,
+        prior: Any = "uniform",
+        removal: str = "kept_span",
+    ) -> None:
+        self.cutoff = cutoff
+        self.n_remove = n_remove
+        self.cushion = cushion
+        self.absolute_cushion = absolute_cushion
+        self.prior = prior
+        self.removal = removal
+
+    def fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
+        """Learn from rows that are labelled with their set.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        y : ignored
+        sets : (n,) sequence of hashables
+            Which set each row belongs to. Without it nothing can be learned: a warning, and nothing is removed.
+        """
+        X = validate_data(self, X, dtype=_DTYPES, ensure_min_samples=1 if sets is None else 2)
+        if sets is None:
+            return self._learn(_one_set(SetMoments.of(X)), may_wait=True)
+        return self._learn(Moments.of_checked(X, sets, self.prior))
+
+    def fit_sets(self, sets: Any) -> Self:
+        """Learn from sets one by one, in flat memory.
+
+        Parameters
+        ----------
+        sets : mapping or iterable
+            A mapping from name to rows, or an iterable of (name, rows) pairs, of arrays or of feature sets. Pieces
+            of one set may follow one another.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> recordings = (rng.normal([m, 0, 0, 0], [1, 9, 1, 1], size=(50, 4)) for m in range(10))
+        >>> Focus().fit_sets(recordings).n_removed_
+        1
+        """
+        names = _FeatureNames()
+        return self._learn(Moments.of(names.watch(sets), self.prior), feature_names=names.found)
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn from moments that were summed up elsewhere; their own prior holds."""
+        return self._learn(moments)
+
+    def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
+        """Learn on from more rows; a set may come in any number of pieces.
+
+        Every set stays open with its own scatter, so memory grows with the sets. Where sets come whole, `fit_sets`
+        needs no more than a few matrices.
+        """
+        first = not hasattr(self, "moments_")
+        X = validate_data(self, X, dtype=_DTYPES, reset=first)
+        known = {} if first else dict(self.open_sets_)
+        closed = None if first else self.closed_moments_
+        if not first and (sets is None) != (self.moments_.names == (None,)):
+            raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
+        names, codes = ((None,), np.zeros(len(X))) if sets is None else number_sets(sets, len(X))
+        for code, name in enumerate(names):
+            piece = SetMoments.of(X[codes == code])
+            if closed is not None and name in closed.names:
+                known[name] = closed.piece(name)
+                closed = closed.without(name) if closed.n_sets > 1 else None
+            known[name] = known[name] + piece if name in known else piece
+        opened = Moments.of(known.items(), "uniform" if sets is None else self.prior)
+        moments = opened if closed is None else closed + opened
+        self._learn(moments, may_wait=True)
+        self.open_sets_, self.closed_moments_ = known, closed
+        return self
+
+    def transform(self, X: Any) -> Rows:
+        """Take out what distracts; hand the rest to any detector.
+
+        Returns
+        -------
+        (n, k) array, float32 if X is
+        """
+        return self.projection_(self._rows(X))
+
+    def inverse_transform(self, Z: Any) -> Rows:
+        """Bring transformed rows back to the original features, with what was removed at its mean."""
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=_DTYPES)
+        if Z.shape[1] != self.projection_.n_out:
+            raise InputError(f"Z has {Z.shape[1]} columns; transform gives {self.projection_.n_out}.")
+        return self.projection_.back(Z)
+
+    def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
+        """Return the rows in their original features, without what distracts.
+
+        The oblique way is the closest to the clean row where the cushion is healthy; "kept_span" never amplifies.
+        """
+        X = self._rows(X)
+        projection = Projection.of(self.spectrum_, self.n_removed_, removal)
+        return projection.back(projection(X))
+
+    def describe(self) -> str:
+        """Say in words what was removed, why, and how sure we are."""
+        check_is_fitted(self)
+        if not _is_learnable(self.moments_):
+            sets = "no sets" if self.moments_.names == (None,) else f"{self.moments_.n_sets} set(s)"
+            return (
+                f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
+            )
+        return describe(self.spectrum_, self.cut_, self.removal)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Name the columns that `transform` returns: as before for "oblique", else focus0, focus1 and so on."""
+        check_is_fitted(self)
+        mixin = OneToOneFeatureMixin if self.removal == "oblique" else ClassNamePrefixFeaturesOutMixin
+        names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
+        return names
+
+    @property
+    def distraction_(self) -> Floats:
+        """How distracting each direction is, (d,), largest first."""
+        return self._for_all_directions(self.spectrum_.distraction)
+
+    @property
+    def debiased_distraction_(self) -> Floats:
+        """Distraction as it would read with endless rows per set, (d,)."""
+        return self._for_all_directions(self.spectrum_.debiased)
+
+    @property
+    def kinds_(self) -> npt.NDArray[Any]:
+        """Say of each direction whether it is distracting, descriptive or constant, (d,)."""
+        if not _is_learnable(self.moments_):
+            return np.full(self.n_features_in_, "unknown")
+        return self.spectrum_.kinds(self.n_removed_)
+
+    @property
+    def filters_(self) -> Floats:
+        """What reads each direction, (d, q)."""
+        return self.spectrum_.filters
+
+    @property
+    def patterns_(self) -> Floats:
+        """How rows move along each direction, (d, q)."""
+        return self.spectrum_.patterns
+
+    @property
+    def components_(self) -> Floats:
+        """Orthonormal basis of what is kept, (k, d)."""
+        return self.projection_.kept_basis
+
+    @property
+    def n_removed_(self) -> int:
+        """How many directions are removed."""
+        return self.cut_.n_removed
+
+    @property
+    def cutoff_(self) -> float:
+        """The least distraction that is removed."""
+        return self.cut_.cutoff
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.projection_.n_out
+
+    def _learn(self, moments: Moments, *, may_wait: bool = False, feature_names: Any = None) -> Self:
+        """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
+        self._check_parameters()
+        if not may_wait:
+            check_learnable(moments)
+        if _is_learnable(moments):
+            spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
+            decision = cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
+        else:
+            spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
+        projection = Projection.of(spectrum, decision.n_removed, self.removal)
+        if moments.names == (None,):
+            warnings.warn(
+                "Focus was fitted without sets, so nothing is removed. Say which set (video, machine, person, day) "
+                "each row belongs to: fit(X, sets=labels).",
+                NoSetsWarning,
+                stacklevel=3,
+            )
+        for caution in decision.cautions:
+            warnings.warn(caution, EvidenceWarning, stacklevel=3)
+        self.n_features_in_ = moments.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = feature_names
+        self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
+        self.open_sets_, self.closed_moments_ = {}, moments
+        return self
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.cushion, Real) or not 0 <= self.cushion < np.inf:
+            raise InputError(f"cushion is {self.cushion!r}; expected a number from 0 up, such as 0.1.")
+
+    def _rows(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        rows: Rows = validate_data(self, X, dtype=_DTYPES, reset=False)
+        return rows
+
+    def _for_all_directions(self, values: Floats) -> Floats:
+        """Directions without vectors never varied: their distraction is zero."""
+        return np.pad(values, (0, self.n_features_in_ - len(values)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _FeatureNames:
+    """Reads the column names off sets that are data frames, while these stream by."""
+
+    def __init__(self) -> None:
+        self.found: npt.NDArray[Any] | None = None
+
+    def watch(self, sets: Any) -> Any:
+        if not hasattr(sets, "__iter__") or isinstance(sets, np.ndarray) or hasattr(sets, "toarray"):
+            return sets  # refused, with a reason, where sets are read
+        return self._watched(sets.items() if hasattr(sets, "items") else sets)
+
+    def _watched(self, items: Any) -> Iterator[Any]:
+        for number, item in enumerate(items):
+            rows = item[1] if isinstance(item, tuple) and len(item) == 2 else item
+            columns = getattr(rows, "columns", None)
+            if columns is not None:
+                names = np.asarray(list(columns), dtype=object)
+                if number == 0:
+                    self.found = names
+                elif self.found is not None and list(names) != list(self.found):
+                    raise InputError(
+                        f"Set number {number} has the columns {list(names)}, the first has {list(self.found)}. "
+                        "Give every set the same columns in the same order."
+                    )
+            yield item
+
+
+def _one_set(piece: SetMoments) -> Moments:
+    """Moments of rows that nobody divided into sets."""
+    return Moments.of([(None, piece)])
+
+
+def _is_learnable(moments: Moments) -> bool:
+    return moments.n_sets > 1 and bool((moments.counts > 1).any())
