@@ -107,9 +107,14 @@ class Spectrum:
 
     @property
     def variation(self) -> Floats:
-        """The share of all variation that each pattern carries, (q,); total + ε I is the sum of their squares."""
-        squares: Floats = (self.patterns**2).sum(axis=0)
-        return squares / max(float(squares.sum()), float(np.finfo(np.float64).tiny))
+        """The share of all variation that each pattern a carries, (q,); total = Σ a aᵀ - ε I, so the trace splits."""
+        # |a|² = wᵀB²w ≥ ε wᵀBw = ε, up to rounding.
+        return _shares(np.maximum((self.patterns**2).sum(axis=0) - self.cushion, 0.0))
+
+    @property
+    def variation_inside(self) -> Floats:
+        """The share of the variation inside sets that each pattern a carries, (q,); within = Σ λ a aᵀ."""
+        return _shares(self.distraction * (self.patterns**2).sum(axis=0))
 
     def kinds(self, n_removed: int) -> npt.NDArray[Any]:
         """Say of each of the d directions what it is: distracting (removed), descriptive or constant (both kept)."""
@@ -161,6 +166,10 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Soluti
 
 def _nothing_varies(moments: Moments) -> Solution:
     return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)))
+
+
+def _shares(parts: Floats) -> Floats:
+    return parts / max(float(parts.sum()), float(np.finfo(np.float64).tiny))
 
 
 def _mean_variance(variances: Floats) -> float:

@@ -47,10 +47,9 @@ def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
 def _what(spectrum: Spectrum, cut: Cut, removal: str) -> str:
     if cut.n_removed == 0:
         return "Removed: nothing."
-    inside = spectrum.distraction * spectrum.variation  # within is the sum of λ · pattern patternᵀ
     return (
         f"Removed: {cut.n_removed} of {_count(spectrum.n_features, 'direction')}, with "
-        f"{inside[: cut.n_removed].sum() / inside.sum():.0%} of the variation inside sets and "
+        f"{spectrum.variation_inside[: cut.n_removed].sum():.0%} of the variation inside sets and "
         f"{spectrum.variation[: cut.n_removed].sum():.0%} of all variation ({removal})."
     )
 
