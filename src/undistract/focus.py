@@ -6,7 +6,6 @@ sets ─► moments ─► spectrum ─► cut ─► projection
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from numbers import Real
 from typing import Any, Self
 
@@ -25,6 +24,7 @@ from undistract.algebra.arrays import Floats, Rows
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.spectrum import CUSHION, check_learnable
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+from undistract.sets.columns import ColumnNames
 
 _DTYPES = [np.float64, np.float32]
 
@@ -145,7 +145,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         >>> Focus().fit_sets(recordings).n_removed_
         1
         """
-        names = _FeatureNames()
+        names = ColumnNames()
         return self._learn(Moments.of(names.watch(sets), self.prior), feature_names=names.found)
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -311,33 +311,6 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class _FeatureNames:
-    """Reads the column names off sets that are data frames, while these stream by."""
-
-    def __init__(self) -> None:
-        self.found: npt.NDArray[Any] | None = None
-
-    def watch(self, sets: Any) -> Any:
-        if not hasattr(sets, "__iter__") or isinstance(sets, np.ndarray) or hasattr(sets, "toarray"):
-            return sets  # refused, with a reason, where sets are read
-        return self._watched(sets.items() if hasattr(sets, "items") else sets)
-
-    def _watched(self, items: Any) -> Iterator[Any]:
-        for number, item in enumerate(items):
-            rows = item[1] if isinstance(item, tuple) and len(item) == 2 else item
-            columns = getattr(rows, "columns", None)
-            if columns is not None:
-                names = np.asarray(list(columns), dtype=object)
-                if number == 0:
-                    self.found = names
-                elif self.found is not None and list(names) != list(self.found):
-                    raise InputError(
-                        f"Set number {number} has the columns {list(names)}, the first has {list(self.found)}. "
-                        "Give every set the same columns in the same order."
-                    )
-            yield item
 
 
 def _one_set(piece: SetMoments) -> Moments:
