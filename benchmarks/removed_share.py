@@ -62,9 +62,7 @@ CASES = {
 
 def main():
     data = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("UNDISTRACT_DATA", "../shared/data"))
-    print(
-        f"{'data':24s} {'rows':>7s} {'d':>5s} {'sets':>4s} {'removed':>7s} {'of all variation':>16s} {'inside sets':>11s}"
-    )
+    print("data                        rows     d sets removed of all variation inside sets")
     for name, read in CASES.items():
         moments = Moments.of_labelled(*read(data))
         spectrum = Spectrum.of(moments)

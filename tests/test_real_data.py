@@ -56,7 +56,7 @@ def test_real_light_on_real_faces_is_found_by_few_people(data):
     with pytest.warns(EvidenceWarning, match="28 sets can describe at most 27 directions"):
         focus = Focus().fit(X[known], sets=faces["subject"][known])
     assert 20 <= focus.n_removed_ <= 50
-    # Ten people it never saw, known by one image each in frontal light: 38 % of the others are recognised before, 65 % after.
+    # Ten people it never saw, known by one image each in frontal light: 38 % are recognised before, 65 % after.
     who = faces["subject"][~known]
     turned = (np.abs(faces["azimuth"]) + np.abs(faces["elevation"]))[~known]
     shown = np.array([np.flatnonzero(who == one)[np.argmin(turned[who == one])] for one in np.unique(who)])

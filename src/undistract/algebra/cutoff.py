@@ -17,7 +17,7 @@ from undistract.errors import InputError
 
 AUTOMATIC_CUTOFF = 0.95
 # On the word of too few sets, no more than this goes by itself. Useful removal on real data stays below it: .84 of all
-# variation on faces under real light, .39 on video, at most .71 elsewhere (benchmarks/removed_share.py).
+# variation on faces under real light, .38 on video, at most .71 elsewhere (benchmarks/removed_share.py).
 MOST_VARIATION = 0.95
 MOST_DIRECTIONS = 0.5
 # From this share of the directions on, we say that almost everything goes.

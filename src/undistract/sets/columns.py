@@ -18,7 +18,7 @@ class ColumnNames:
     --------
     >>> import pandas as pd
     >>> names = ColumnNames()
-    >>> sets = {"mon": pd.DataFrame({"load": [1.0], "heat": [2.0]}), "tue": pd.DataFrame({"load": [3.0], "heat": [4.0]})}
+    >>> sets = {day: pd.DataFrame({"load": [1.0, 2.0], "heat": [3.0, 4.0]}) for day in ("mon", "tue")}
     >>> [name for name, rows in names.watch(sets)]
     ['mon', 'tue']
     >>> names.found
