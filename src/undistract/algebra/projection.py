@@ -70,8 +70,19 @@ class Projection(ABC):
         """g*(x): the rows without what distracts, (n, n_out)."""
 
     @abstractmethod
+    def lift(self, Z: Rows) -> Rows:
+        """Turn differences of projected rows into differences in the original features, (n, d)."""
+
+    @abstractmethod
+    def pull(self, G: Rows) -> Rows:
+        """Turn filters on projected rows into filters on the original features: g·z = pull(g)·lift(z), (n, d)."""
+
     def back(self, Z: Rows) -> Rows:
         """Return projected rows to the original features, with what was removed at its mean, (n, d)."""
+        origin = self.origin[None, :]
+        removed_mean = origin - self.lift(self(origin))
+        back: Rows = self.lift(Z) + removed_mean.astype(Z.dtype, copy=False)
+        return back
 
     def distracting(self, X: Rows) -> Rows:
         """g(x): the part of each row that the projection removes, in the original features, (n, d)."""
@@ -101,12 +112,11 @@ class KeptSpan(Projection):
     def __call__(self, X: Rows) -> Rows:
         return self.complement.coordinates(X)
 
-    def back(self, Z: Rows) -> Rows:
-        origin = self.origin[None, :]
-        removed_mean = origin - self.complement.rows(self.complement.coordinates(origin))
-        back = self.complement.rows(Z)
-        back += removed_mean
-        return back
+    def lift(self, Z: Rows) -> Rows:
+        return self.complement.rows(Z)
+
+    def pull(self, G: Rows) -> Rows:
+        return self.complement.rows(G)
 
     @property
     def kept_basis(self) -> Floats:
@@ -141,14 +151,16 @@ class Eigen(Projection):
     def __call__(self, X: Rows) -> Rows:
         return np.hstack([X @ self.kept_filters.astype(X.dtype, copy=False), self.rest.coordinates(X)])
 
-    def back(self, Z: Rows) -> Rows:
-        n_read = self.kept_filters.shape[1]
-        origin = self.origin[None, :]
-        removed_mean = (origin @ self.filters) @ self.patterns.T
-        read = Z[:, :n_read] @ self.kept_patterns.T.astype(Z.dtype, copy=False)
-        back = self.rest.rows(Z[:, n_read:])
-        back += read + removed_mean.astype(Z.dtype, copy=False)
-        return back
+    def lift(self, Z: Rows) -> Rows:
+        return self._spread(Z, self.kept_patterns)
+
+    def pull(self, G: Rows) -> Rows:
+        return self._spread(G, self.kept_filters)
+
+    def _spread(self, Z: Rows, columns: Floats) -> Rows:
+        n_read = columns.shape[1]
+        spread: Rows = Z[:, :n_read] @ columns.T.astype(Z.dtype, copy=False) + self.rest.rows(Z[:, n_read:])
+        return spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +180,11 @@ class Oblique(Projection):
         projected: Rows = X - ((X - origin) @ filters) @ patterns.T
         return projected
 
-    def back(self, Z: Rows) -> Rows:
+    def lift(self, Z: Rows) -> Rows:
         return Z
+
+    def pull(self, G: Rows) -> Rows:
+        return G
 
 
 REMOVALS: dict[str, type[Projection]] = {"kept_span": KeptSpan, "eigen": Eigen, "oblique": Oblique}
