@@ -20,9 +20,9 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
-from undistract.algebra.arrays import Floats, Rows
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.spectrum import CUSHION, check_learnable
+from undistract.arrays import Floats, Rows
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.sets.columns import ColumnNames
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dgeqrf
 
-from undistract.algebra.arrays import Floats, Ints, Rows
+from undistract.arrays import Floats, Ints, Rows
 
 
 @dataclass(frozen=True, eq=False)

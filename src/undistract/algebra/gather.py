@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from undistract.algebra.arrays import Floats, Ints, Rows
+from undistract.arrays import Floats, Ints, Rows
 
 
 def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> tuple[Floats, Floats, list[Floats]]:

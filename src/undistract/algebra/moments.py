@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.arrays import Floats, Ints, Rows, as_rows, finite, listed, same_features
 from undistract.algebra.named_sets import batches, twice
 from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.set_moments import SetMoments
 from undistract.algebra.store import Folded, KeptRows, balanced, few, sum_sorted
+from undistract.arrays import Floats, Ints, Rows, as_rows, finite, listed, same_features
 from undistract.errors import InputError
 
 

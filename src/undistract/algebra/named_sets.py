@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.arrays import Rows, as_rows, same_features
 from undistract.algebra.set_moments import SetMoments
+from undistract.arrays import Rows, as_rows, same_features
 from undistract.errors import InputError
 
 Piece = Rows | SetMoments

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.arrays import Floats, Ints, listed
+from undistract.arrays import Floats, Ints, listed
 from undistract.errors import InputError
 
 Weights = str | Mapping[Any, float] | Sequence[float]

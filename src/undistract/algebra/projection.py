@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from undistract.algebra.arrays import Floats, Rows
 from undistract.algebra.complement import Complement
 from undistract.algebra.spectrum import Spectrum
+from undistract.arrays import Floats, Rows
 from undistract.errors import InputError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.arrays import Ints
+from undistract.arrays import Ints
 from undistract.errors import InputError
 
 

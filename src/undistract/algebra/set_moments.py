@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.arrays import Floats, as_rows, finite, same_features
 from undistract.algebra.gather import gather, gather_rows
+from undistract.arrays import Floats, as_rows, finite, same_features
 
 
 @dataclass(frozen=True, eq=False)

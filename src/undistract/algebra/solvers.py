@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from undistract.algebra.arrays import Floats, Ints
+from undistract.arrays import Floats, Ints
 
 
 class Solution(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra.arrays import Floats
 from undistract.algebra.evidence import Evidence
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, few_rows
 from undistract.algebra.store import KeptRows
+from undistract.arrays import Floats
 from undistract.errors import InputError
 
 CUSHION = 0.1

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from undistract.algebra.arrays import Floats, Ints, Rows, finite
 from undistract.algebra.gather import gather, gather_rows, weighted_scatter
+from undistract.arrays import Floats, Ints, Rows, finite
 
 # Rows are kept while they are few: then a set can be taken out again without a trace.
 KEPT_VALUES = 2**21

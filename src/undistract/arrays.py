@@ -1,4 +1,4 @@
-"""Names for the arrays that the algebra passes around, and the check at its door."""
+"""Names for the arrays that are passed around, and the check at the doors where rows come in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]  # (n, d) numbers of any real dtype; widened to float64 block by block
 
 
-def as_rows(rows: Any, owner: str = "the rows") -> Rows:
+def as_rows(rows: Any, owner: str = "the rows", *, check_finite: bool = True) -> Rows:
     """Return `rows` as a finite, numeric array of shape (n, d), or say what is wrong with it.
 
     Examples
@@ -42,7 +42,7 @@ def as_rows(rows: Any, owner: str = "the rows") -> Rows:
         raise InputError(f"{owner} has dtype {array.dtype}, expected real numbers. Encode or drop such features.")
     if 0 in array.shape:
         raise InputError(f"{owner} is empty: shape {array.shape}. Leave it out, or give it rows.")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if check_finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         row, feature = np.argwhere(~np.isfinite(array))[0]
         raise InputError(
             f"{owner} holds {array[row, feature]} at row {row}, feature {feature}. Drop such rows or impute them first."

@@ -1,0 +1,191 @@
+"""Plots, one part of a figure per function: each draws into the axes it is given.
+
+matplotlib is an extra and is touched in this room alone, through its object-oriented side: no global state, no window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from undistract.arrays import Floats
+from undistract.extras import need
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+# Blue, amber and grey stay apart for every kind of colour vision (after Okabe and Ito, 2008); the second of each is
+# for words, dark enough to be read on white.
+BLUE, AMBER, GREY = ("#0072B2", "#00568A"), ("#E69F00", "#945F00"), ("#BDBDBD", "#666666")
+INK, FAINT = "#1F1F1F", "#666666"
+
+TITLE_SIZE, LABEL_SIZE = 14, 11.5
+DASHED = (0, (4, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Rows that are drawn alike."""
+
+    label: str
+    members: npt.NDArray[np.bool_]  # (n,)
+    colours: tuple[str, str]  # for shapes, for words
+    marked: bool = False  # a triangle below each bar, so that few rows are not lost among many
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, in inches of 100 pixels, that belongs to no window."""
+    canvas = need("matplotlib.backends.backend_agg", extra="plot", to="Drawing plots").FigureCanvasAgg
+    figure: Figure = need("matplotlib.figure", extra="plot", to="Drawing plots").Figure(
+        figsize=(width, height), dpi=100, facecolor="white"
+    )
+    canvas(figure)
+    return figure
+
+
+def draw_title(axes: Axes, sentence: str) -> None:
+    """Write above the panel what it shows, as a sentence."""
+    axes.set_title(sentence, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12)
+
+
+def draw_spectrum(axes: Axes, distraction: Floats, *, n_removed: int, cutoff: float) -> None:
+    """Draw how distracting each direction is, the cut-off, and which directions go.
+
+    Parameters
+    ----------
+    distraction : (d,) array
+        Largest first.
+    n_removed : int
+        The first so many are drawn as removed.
+    cutoff : float
+        The least distraction that is removed.
+    """
+    rank = np.arange(1, len(distraction) + 1)
+    gone = rank <= n_removed
+    axes.bar(rank[gone], distraction[gone], width=0.8, color=AMBER[0])
+    axes.bar(rank[~gone], distraction[~gone], width=0.8, color=GREY[0])
+    axes.axhline(cutoff, color=INK, linewidth=1, linestyle=DASHED)
+    end = len(rank) + 0.5
+    axes.text(end, cutoff + 0.015, f"cut-off {cutoff:g}", ha="right", va="bottom", fontsize=LABEL_SIZE, color=INK)
+    if n_removed:
+        axes.text(0.6, 1.03, "removed", va="bottom", fontsize=LABEL_SIZE, color=AMBER[1], fontweight="bold")
+    axes.text(
+        end,
+        0.66,
+        "kept: they tell sets apart",
+        ha="right",
+        va="bottom",
+        fontsize=LABEL_SIZE,
+        color=GREY[1],
+        fontweight="bold",
+    )
+    axes.set_xlim(0.0, len(rank) + 1)
+    axes.set_ylim(0.0, 1.12)
+    axes.set_yticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
+    axes.set_xticks([])
+    axes.set_xlabel(
+        f"the {len(rank)} directions of the data, most distracting first", fontsize=LABEL_SIZE, color=INK, labelpad=8
+    )
+    axes.set_ylabel("distraction", fontsize=LABEL_SIZE, color=INK)
+    _tidy(axes)
+
+
+def draw_images(
+    axes: Axes,
+    images: Floats,
+    *,
+    n_columns: int,
+    limits: tuple[float, float],
+    gap: float = 0.1,
+    frames: Sequence[str] | None = None,
+    row_labels: Sequence[str] = (),
+) -> None:
+    """Lay (n, height, width) grey images out as a grid, row by row, all on the same scale of brightness.
+
+    Parameters
+    ----------
+    limits : pair of float
+        What is drawn black, and what white.
+    gap : float
+        Space between two images, as a share of their width.
+    frames : sequence of colours, optional
+        One frame per image.
+    row_labels : sequence of str
+        Written to the left of each row.
+    """
+    tall = images.shape[1] / images.shape[2]
+    for number, image in enumerate(images):
+        row, column = divmod(number, n_columns)
+        left, top = column * (1 + gap), row * (tall + gap)
+        axes.imshow(
+            image,
+            cmap="gray",
+            vmin=limits[0],
+            vmax=limits[1],
+            extent=(left, left + 1, top + tall, top),
+            interpolation="nearest",
+        )
+        if frames is not None:
+            around = ([left, left + 1, left + 1, left, left], [top, top, top + tall, top + tall, top])
+            axes.plot(*around, color=frames[number], linewidth=4, solid_joinstyle="miter", clip_on=False)
+    for row, label in enumerate(row_labels):
+        middle = row * (tall + gap) + tall / 2
+        axes.text(-1.5 * gap, middle, label, ha="right", va="center", fontsize=LABEL_SIZE, color=FAINT)
+    n_rows = -(-len(images) // n_columns)
+    axes.set_xlim(0, n_columns * (1 + gap) - gap)
+    axes.set_ylim(n_rows * (tall + gap) - gap, 0)
+    axes.set_aspect("equal")
+    axes.set_anchor("NW")
+    axes.set_axis_off()
+
+
+def draw_ranked_scores(
+    axes: Axes, scores: Floats, groups: Sequence[Group], *, n_strongest: int, measure: str = "strangeness"
+) -> None:
+    """Draw the scores as bars, strongest first, each in the colour of its group.
+
+    Parameters
+    ----------
+    scores : (n,) array
+        High is strange.
+    groups : sequence of Group
+        Which rows are drawn in which colour.
+    n_strongest : int
+        The first so many are set apart by a line: those that somebody would look at.
+    measure : str
+        What a score measures.
+    """
+    order = np.argsort(-scores, kind="stable")
+    rank, top = np.arange(1, len(scores) + 1), float(scores.max())
+    label_height = 1.06 * top
+    for group in groups:
+        mine = group.members[order]
+        axes.bar(rank[mine], scores[order][mine], width=1.0, color=group.colours[0], linewidth=0)
+        words: dict[str, Any] = {"fontsize": LABEL_SIZE, "color": group.colours[1], "fontweight": "bold"}
+        if group.marked and mine.any():
+            axes.plot(rank[mine], np.full(mine.sum(), -0.05 * top), "^", color=group.colours[0], markersize=7)
+            axes.text(rank[mine].max() + 3, -0.055 * top, group.label, va="center", **words)
+        else:
+            axes.text(len(scores), label_height, group.label, ha="right", va="top", **words)
+            label_height -= 0.1 * top
+    axes.axvline(n_strongest + 0.5, color=INK, linewidth=1, linestyle=DASHED)
+    axes.text(n_strongest + 2.5, 1.06 * top, f"{n_strongest} strongest", va="top", fontsize=LABEL_SIZE, color=INK)
+    axes.set_xlim(0.0, len(scores) + 1)
+    axes.set_ylim(-0.11 * top, 1.06 * top)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_ylabel(measure, fontsize=LABEL_SIZE, color=INK)
+    axes.set_xlabel(f"all {len(scores)} rows of the test, strangest first", fontsize=LABEL_SIZE, color=INK, labelpad=8)
+    _tidy(axes)
+
+
+def _tidy(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(colors=FAINT, labelsize=LABEL_SIZE, length=3)
