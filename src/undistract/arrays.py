@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]  # (n, d) numbers of any real dtype; widened to float64 block by block
 
 
-def as_rows(rows: Any, owner: str = "the rows", *, check_finite: bool = True) -> Rows:
+def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True) -> Rows:
     """Return `rows` as a finite, numeric array of shape (n, d), or say what is wrong with it.
 
     Examples
@@ -38,6 +39,10 @@ def as_rows(rows: Any, owner: str = "the rows", *, check_finite: bool = True) ->
             f"{owner} has shape {array.shape}, expected (rows, features). "
             "Use .reshape(-1, 1) for one feature, .reshape(1, -1) for one row."
         )
+    if array.dtype == object:
+        # Frames of nullable columns come as objects; they are numbers all the same.
+        with suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
     if array.dtype.kind not in "buif":
         raise InputError(f"{owner} has dtype {array.dtype}, expected real numbers. Encode or drop such features.")
     if 0 in array.shape:
@@ -50,14 +55,32 @@ def as_rows(rows: Any, owner: str = "the rows", *, check_finite: bool = True) ->
     return array
 
 
-def finite(array: Floats) -> Floats:
-    """Return `array`, or say that the rows it was summed from are too large to be squared."""
-    if not np.isfinite(array).all():
+# Variances outside of this leave no room for products: squares of 1e155 overflow, squares of 1e-162 vanish.
+SMALLEST, LARGEST = 1e-290, 1e290
+
+
+def quiet() -> np.errstate:
+    """Let numbers overflow without a word; `check_range` says it better."""
+    return np.errstate(over="ignore", under="ignore", invalid="ignore")
+
+
+def check_range(variances: Floats, moved: npt.NDArray[np.bool_]) -> None:
+    """Refuse rows so large that their squares overflow, or so small that these vanish.
+
+    Parameters
+    ----------
+    variances : (d,) array
+        Of the features, in any weighting.
+    moved : (d,) array of bool
+        Whether a feature varied at all.
+    """
+    outside = ~(variances <= LARGEST) | (moved & (variances < SMALLEST))  # NaN is outside
+    if outside.any():
+        feature = int(np.argmax(outside))
         raise InputError(
-            "The rows are so large that their squares overflow (beyond about 1e154). Scale the features first, "
-            "for example with sklearn.preprocessing.RobustScaler."
+            f"Feature {feature} varies on a scale whose squares leave the range of numbers (beyond 1e145, or below "
+            "1e-145). Bring the features to a common scale first, for example with sklearn.preprocessing.RobustScaler."
         )
-    return array
 
 
 def same_features(here: int, there: int, other: str) -> None:

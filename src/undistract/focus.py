@@ -6,7 +6,8 @@ sets ─► moments ─► spectrum ─► cut ─► projection
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -20,8 +21,9 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
+from undistract.algebra.cutoff import check_cut
 from undistract.algebra.set_labels import number_sets
-from undistract.algebra.spectrum import CUSHION, check_learnable
+from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable
 from undistract.arrays import Floats, Rows
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.sets.columns import ColumnNames
@@ -123,10 +125,11 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         sets : (n,) sequence of hashables
             Which set each row belongs to. Without it nothing can be learned: a warning, and nothing is removed.
         """
-        X = validate_data(self, X, dtype=_DTYPES, ensure_min_samples=1 if sets is None else 2)
-        if sets is None:
-            return self._learn(_one_set(SetMoments.of(X)), may_wait=True)
-        return self._learn(Moments.of_checked(X, sets, self.prior))
+        with self._all_or_nothing():
+            X = validate_data(self, X, dtype=_DTYPES, ensure_min_samples=1 if sets is None else 2)
+            if sets is None:
+                return self._learn(Moments.of([(None, SetMoments.of(X))]), may_wait=True)
+            return self._learn(Moments.of_checked(X, sets, self.prior))
 
     def fit_sets(self, sets: Any) -> Self:
         """Learn from sets one by one, in flat memory.
@@ -146,11 +149,14 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         1
         """
         names = ColumnNames()
-        return self._learn(Moments.of(names.watch(sets), self.prior), feature_names=names.found)
+        moments = Moments.of(names.watch(sets), self.prior)
+        return self._learn_anew(moments, names.found)
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn from moments that were summed up elsewhere; their own prior holds."""
-        return self._learn(moments)
+        if not isinstance(moments, Moments):
+            raise InputError(f"fit_moments got {type(moments).__name__}; expected Moments, such as Moments.of(sets).")
+        return self._learn_anew(moments, None)
 
     def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
         """Learn on from more rows; a set may come in any number of pieces.
@@ -158,23 +164,27 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         Every set stays open with its own scatter, so memory grows with the sets. Where sets come whole, `fit_sets`
         needs no more than a few matrices. No warning is given while the evidence is still thin; see `describe`.
         """
-        first = not hasattr(self, "moments_")
-        X = validate_data(self, X, dtype=_DTYPES, reset=first)
-        known = {} if first else dict(self.open_sets_)
-        closed = None if first else self.closed_moments_
-        if not first and (sets is None) != (self.moments_.names == (None,)):
-            raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
-        names, codes = ((None,), np.zeros(len(X))) if sets is None else number_sets(sets, len(X))
-        for code, name in enumerate(names):
-            piece = SetMoments.of(X[codes == code])
-            if closed is not None and name in closed.names:
-                known[name] = closed.piece(name)
-                closed = closed.without(name) if closed.n_sets > 1 else None
-            known[name] = known[name] + piece if name in known else piece
-        opened = Moments.of(known.items(), "uniform" if sets is None else self.prior)
-        moments = opened if closed is None else closed + opened
-        self._learn(moments, may_wait=True)
-        self.open_sets_, self.closed_moments_ = known, closed
+        if not isinstance(self.prior, str) and not hasattr(self.prior, "keys"):
+            raise InputError("prior gives weights in order, but a stream has no last set. Give weights by set name.")
+        with self._all_or_nothing():
+            first = not hasattr(self, "moments_")
+            X = validate_data(self, X, dtype=_DTYPES, reset=first)
+            if not first and (sets is None) != (self.moments_.names == (None,)):
+                raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
+            opened = {} if first else dict(self.open_sets_)
+            closed = None if first else self.closed_moments_
+            names, codes = ((None,), np.zeros(len(X))) if sets is None else number_sets(sets, len(X))
+            order = np.argsort(codes, kind="stable")
+            bounds = np.searchsorted(codes[order], np.arange(1, len(names)))
+            for name, places in zip(names, np.split(order, bounds), strict=True):
+                if closed is not None and name in closed.names:
+                    opened[name] = closed.piece(name)
+                    closed = closed.without(name) if closed.n_sets > 1 else None
+                piece = SetMoments.of(X[places])
+                opened[name] = opened[name] + piece if name in opened else piece
+            moments = Moments.of(opened.items(), "uniform" if sets is None else self.prior)
+            self._learn(moments if closed is None else closed + moments, may_wait=True)
+            self.open_sets_, self.closed_moments_ = opened, closed
         return self
 
     def transform(self, X: Any) -> Rows:
@@ -184,15 +194,16 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         -------
         (n, k) array, float32 if X is
         """
-        return self.projection_(self._rows(X))
+        rows = self._rows(X)
+        return self.projection_(rows)
 
-    def inverse_transform(self, Z: Any) -> Rows:
+    def inverse_transform(self, X: Any) -> Rows:
         """Bring transformed rows back to the original features, with what was removed at its mean."""
         check_is_fitted(self)
-        Z = check_array(Z, dtype=_DTYPES)
-        if Z.shape[1] != self.projection_.n_out:
-            raise InputError(f"Z has {Z.shape[1]} columns; transform gives {self.projection_.n_out}.")
-        return self.projection_.back(Z)
+        X = check_array(X, dtype=_DTYPES)
+        if X.shape[1] != self.projection_.n_out:
+            raise InputError(f"X has {X.shape[1]} columns; transform gives {self.projection_.n_out}.")
+        return self.projection_.back(X)
 
     def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
         """Return the rows in their original features, without what distracts.
@@ -211,12 +222,13 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
             )
-        return describe(self.spectrum_, self.cut_, self.removal)
+        return describe(self.spectrum_, self.cut_, self.projection_.removal)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Name the columns that `transform` returns: as before for "oblique", else focus0, focus1 and so on."""
         check_is_fitted(self)
-        mixin = OneToOneFeatureMixin if self.removal == "oblique" else ClassNamePrefixFeaturesOutMixin
+        oblique = self.projection_.removal == "oblique"
+        mixin = OneToOneFeatureMixin if oblique else ClassNamePrefixFeaturesOutMixin
         names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
         return names
 
@@ -266,16 +278,24 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     def _n_features_out(self) -> int:
         return self.projection_.n_out
 
-    def _learn(self, moments: Moments, *, may_wait: bool = False, feature_names: Any = None) -> Self:
+    def _learn_anew(self, moments: Moments, feature_names: Any) -> Self:
+        """Learn from moments alone: names of features are those given, or none."""
+        with self._all_or_nothing():
+            self.__dict__.pop("feature_names_in_", None)
+            if feature_names is not None:
+                self.feature_names_in_ = feature_names
+            return self._learn(moments)
+
+    def _learn(self, moments: Moments, *, may_wait: bool = False) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
-        self._check_parameters()
+        check_cushion(self.cushion)
+        check_cut(self.cutoff, self.n_remove)
         if not may_wait:
             check_learnable(moments)
+        spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
         if _is_learnable(moments):
             spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
-            decision = cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
-        else:
-            spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
+            decision = self._decide(spectrum, may_wait)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
         if moments.names == (None,):
             warnings.warn(
@@ -288,15 +308,32 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         for caution in () if may_wait else decision.cautions:
             warnings.warn(caution, EvidenceWarning, stacklevel=3)
         self.n_features_in_ = moments.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = feature_names
         self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
         self.open_sets_, self.closed_moments_ = {}, moments
         return self
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.cushion, Real) or not 0 <= self.cushion < np.inf:
-            raise InputError(f"cushion is {self.cushion!r}; expected a number from 0 up, such as 0.1.")
+    def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:
+        try:
+            return cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
+        except InputError as error:
+            if not may_wait:
+                raise
+            # More rows may make the cut possible; until then nothing goes.
+            return Cut(0, 1.0, "waiting", (str(error),))
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was when learning fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "moments_")
 
     def _rows(self, X: Any) -> Rows:
         check_is_fitted(self)
@@ -311,11 +348,6 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _one_set(piece: SetMoments) -> Moments:
-    """Moments of rows that nobody divided into sets."""
-    return Moments.of([(None, piece)])
 
 
 def _is_learnable(moments: Moments) -> bool:

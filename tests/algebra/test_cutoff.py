@@ -63,7 +63,7 @@ def test_removing_all_there_is_is_refused():
 
 def test_too_few_sets_are_said_with_numbers():
     X, sets, _ = distractor(6, 100, 40)
-    with pytest.warns(EvidenceWarning, match=r"6 sets can describe at most 5 directions; 35 of 40"):
+    with pytest.warns(EvidenceWarning, match=r"6 sets can describe at most 5 directions; at least 35 of the 40"):
         Focus().fit(X, sets=sets)
 
 

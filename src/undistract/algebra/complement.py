@@ -1,9 +1,12 @@
 """Coordinates of what is orthogonal to a few given columns, without forming the large basis.
 
-    Q = H₁ … H_r = I - Y T Yᵀ          (Householder; Schreiber and Van Loan, 1989)
+With V an orthonormal basis of the columns, r of the features P that they move most, and K all others:
 
-The first r columns of Q span the given columns, the others U are an orthonormal basis of their complement. Rows are
-permuted first so that each kept coordinate belongs to one feature: a feature that no column touches passes unchanged.
+    U = (I - VVᵀ) E_K made orthonormal symmetrically: of all orthonormal bases the nearest to the features K
+    U_P = -O V_Kᵀ,   U_K = I - V_K (I + S)⁻¹ V_Kᵀ          V_P = O S, its polar decomposition
+
+It depends on the span of the columns alone. Each coordinate belongs to one feature, less what the columns move in it: a
+feature that no column touches passes unchanged.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import qr, solve_triangular
-from scipy.linalg.lapack import dgeqrf
+from scipy.linalg import qr, svd
 
 from undistract.arrays import Floats, Ints, Rows
+
+# Features that the columns move equally are told apart by their place, not by rounding.
+TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,48 +40,44 @@ class Complement:
     """
 
     features: Ints  # (k,) the feature that each coordinate belongs to
-    reflectors: Floats  # (d, r) Y
-    spread: Floats  # (r, d) T Yᵀ
+    reading: Floats  # (d, r) what is read off a row: O at the features P, V_K (I + S)⁻¹ at the others
+    spread: Floats  # (r, k) V_Kᵀ: how that goes out of the coordinates
 
     @classmethod
     def of(cls, columns: Floats) -> Complement:
         """Take linearly independent columns, (d, r)."""
         n_features, n_columns = columns.shape
-        if n_columns == 0:
-            return cls(np.arange(n_features), columns, columns.T)
-        unit = columns / np.linalg.norm(columns, axis=0)
-        pivots = qr(unit.T, mode="r", pivoting=True)[1][:n_columns]  # the features that the columns move most
-        features = np.setdiff1d(np.arange(n_features), pivots)
-        packed, factors, _, _ = dgeqrf(unit[np.concatenate([pivots, features])])
-        reflectors = np.tril(packed, -1)
-        reflectors[np.diag_indices(n_columns)] = 1.0
-        active = factors != 0  # LAPACK reflects nothing where a column already stands right
-        reflectors, factors = reflectors[:, active], factors[active]
-        inverse = np.triu(reflectors.T @ reflectors, 1) + np.diag(1 / factors)
-        placed = np.empty_like(reflectors)
-        placed[np.concatenate([pivots, features])] = reflectors
-        return cls(features, placed, solve_triangular(inverse, placed.T))
+        if n_columns in (0, n_features):
+            features = np.arange(n_features if n_columns == 0 else 0)
+            return cls(features, np.zeros((n_features, 0)), np.zeros((0, len(features))))
+        basis = qr(columns / np.linalg.norm(columns, axis=0), mode="economic", check_finite=False)[0]  # V
+        preference = 1 - TIE * np.arange(n_features)[:, None] / n_features
+        pivots = qr((basis * preference).T, mode="r", pivoting=True, check_finite=False)[1][:n_columns]  # P
+        features = np.setdiff1d(np.arange(n_features), pivots)  # K
+        left, roots, right = svd(basis[pivots], check_finite=False)
+        reading = np.empty_like(basis)
+        reading[pivots] = left @ right
+        reading[features] = basis[features] @ ((right.T / (1 + roots)) @ right)
+        return cls(features, reading, basis[features].T)
 
     @property
     def basis(self) -> Floats:
         """Uᵀ, (k, d): orthonormal rows."""
-        basis = -self.reflectors @ self.spread[:, self.features]  # (d, k)
-        basis[self.features, np.arange(len(self.features))] += 1.0
-        return basis.T
+        basis = -self.spread.T @ self.reading.T
+        basis[np.arange(len(self.features)), self.features] += 1.0
+        return basis
 
     def coordinates(self, X: Rows) -> Rows:
         """Uᵀx for every row, (n, k)."""
-        reflectors, spread = (_as(X, array) for array in (self.reflectors, self.spread[:, self.features]))
-        kept = X[:, self.features]
-        if len(spread):
-            kept = kept - (X @ reflectors) @ spread
+        kept = X[:, self.features]  # a copy
+        kept -= (X @ _as(X, self.reading)) @ _as(X, self.spread)
         return kept
 
     def rows(self, Z: Rows) -> Rows:
         """U z for every row of coordinates, (n, d)."""
-        rows = np.zeros((len(Z), len(self.reflectors)), dtype=Z.dtype)
+        rows = np.zeros((len(Z), len(self.reading)), dtype=Z.dtype)
         rows[:, self.features] = Z
-        rows -= (Z @ _as(Z, self.spread[:, self.features].T)) @ _as(Z, self.reflectors.T)
+        rows -= (Z @ _as(Z, self.spread.T)) @ _as(Z, self.reading.T)
         return rows
 
 

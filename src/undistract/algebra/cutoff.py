@@ -57,12 +57,17 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
     >>> cut(spectrum, cutoff=0.999).cautions
     ('With about 100 rows per set even a pure distractor reads about 0.991, below the cut-off 0.999...',)
     """
+    check_cut(cutoff, n_remove)
     moving = spectrum.distraction[: spectrum.n_moving]
     if n_remove is not None:
-        n_removed = _number(n_remove, spectrum)
-        value = float(moving[n_removed - 1]) if n_removed else 1.0
-        return Cut(n_removed, value, "number", _cautions(spectrum, n_removed, None, 0))
-    value = _value(cutoff)
+        if n_remove > spectrum.n_moving:
+            raise InputError(
+                f"n_remove is {n_remove}, but only {spectrum.n_moving} of {spectrum.n_features} directions vary inside "
+                "sets. Constant ones are always kept, because a change there is news."
+            )
+        value = float(moving[n_remove - 1]) if n_remove else 1.0
+        return Cut(int(n_remove), value, "number", _cautions(spectrum, int(n_remove), None, 0))
+    value = AUTOMATIC_CUTOFF if isinstance(cutoff, str) else float(cutoff)
     n_removed = n_wanted = int((moving >= value).sum())
     if cutoff == "auto" and spectrum.evidence.n_silent:
         n_removed = _capped(spectrum, n_wanted)
@@ -70,25 +75,14 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
     return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
 
 
-def _value(cutoff: Any) -> float:
-    if isinstance(cutoff, str):
-        if cutoff != "auto":
-            raise InputError(f"cutoff is {cutoff!r}; expected 'auto' or a number between 0 and 1, such as 0.999.")
-        return AUTOMATIC_CUTOFF
-    if not isinstance(cutoff, Real) or not 0 < float(cutoff) <= 1:
+def check_cut(cutoff: Any, n_remove: Any) -> None:
+    """Refuse settings that make no sense for any spectrum."""
+    number = isinstance(cutoff, Real) and 0 < float(cutoff) <= 1
+    if not number and not (isinstance(cutoff, str) and cutoff == "auto"):
         raise InputError(f"cutoff is {cutoff!r}; expected 'auto' or a number above 0, at most 1, such as 0.999.")
-    return float(cutoff)
-
-
-def _number(n_remove: Any, spectrum: Spectrum) -> int:
-    if not isinstance(n_remove, Integral) or isinstance(n_remove, bool) or int(n_remove) < 0:
+    whole = isinstance(n_remove, Integral) and not isinstance(n_remove, bool)
+    if n_remove is not None and not (whole and n_remove >= 0):
         raise InputError(f"n_remove is {n_remove!r}; expected how many directions to remove, such as 2.")
-    if int(n_remove) > spectrum.n_moving:
-        raise InputError(
-            f"n_remove is {n_remove}, but only {spectrum.n_moving} of {spectrum.n_features} directions vary inside "
-            "sets. Constant ones are always kept, because a change there is news."
-        )
-    return int(n_remove)
 
 
 def _capped(spectrum: Spectrum, n_wanted: int) -> int:
@@ -110,9 +104,9 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
     cautions = []
     if evidence.n_silent:
         cautions.append(
-            f"{evidence.n_sets} sets can describe at most {evidence.n_sets - 1} directions; {evidence.n_silent} of "
-            f"{n_directions} that vary have no evidence that they tell nothing apart. {n_removed} were removed. "
-            "Give more sets, or reduce the features first (for example with PCA)."
+            f"{evidence.n_sets} sets can describe at most {evidence.n_sets - 1} directions; at least "
+            f"{evidence.n_silent} of the {n_directions} that vary would read high for lack of evidence. {n_removed} "
+            "removed. Give more sets, or reduce the features first (for example with PCA)."
         )
     if n_spared:
         cautions.append(
@@ -125,8 +119,9 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
         cautions.append(
             f"With about {evidence.n_rows / evidence.n_sets:.0f} rows per set even a pure distractor reads about "
             f"{evidence.pure_distractor:.3f}, below the cut-off {cutoff:g}; pure noise would put {by_chance:.0f} of "
-            f"{n_directions} directions above it. Give more than {1 / (1 - cutoff) if cutoff < 1 else np.inf:.0f} rows "
-            "per set, or lower the cut-off."
+            f"{n_directions} directions above it. "
+            + (f"Give more than {1 / (1 - cutoff):.0f} rows per set, or lower" if cutoff < 1 else "Lower")
+            + " the cut-off."
         )
     if n_removed >= max(ALMOST_ALL * n_directions, 2):
         cautions.append(

@@ -68,7 +68,8 @@ class Evidence:
         # With x = high - (high - low)·sin²t the square-root edges become smooth.
         def density(t: float) -> float:
             x = high - (high - low) * np.sin(t) ** 2
-            return float(((high - low) * np.sin(t) * np.cos(t)) ** 2 / (np.pi * q * x * (1 - x)))
+            room = max(x * (1 - x), float(np.finfo(np.float64).tiny))
+            return float(((high - low) * np.sin(t) * np.cos(t)) ** 2 / (np.pi * q * room))
 
         end = np.arcsin(np.sqrt((high - start) / (high - low)))
         return float(self.n_directions * quad(density, 0.0, end)[0] + self.n_silent)

@@ -16,7 +16,7 @@ from undistract.algebra.moments import Moments
 from undistract.algebra.named_sets import named_pieces
 from undistract.algebra.prior import Weights
 from undistract.algebra.set_moments import SetMoments
-from undistract.algebra.spectrum import check_learnable
+from undistract.algebra.spectrum import check_cushion, check_learnable
 from undistract.errors import InputError
 
 Function = Callable[[Any], Any]
@@ -61,6 +61,11 @@ def rank_functions(
     second: 0.99
     first: 0.05
     """
+    check_cushion(cushion)
+    if callable(functions) or not isinstance(functions, Mapping | Sequence):
+        raise InputError(
+            "functions came as one thing; expected a mapping from name to callable, or a list of callables."
+        )
     if not isinstance(functions, Mapping):
         functions = {f"{place}: {getattr(g, '__name__', type(g).__name__)}": g for place, g in enumerate(functions)}
     pieces = list(named_pieces(sets))

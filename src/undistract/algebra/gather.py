@@ -9,6 +9,7 @@ size of the variation inside a set, however far away from zero the set lies.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -16,7 +17,15 @@ from scipy.linalg.blas import dsyrk
 from undistract.arrays import Floats, Ints, Rows
 
 
-def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> tuple[Floats, Floats, list[Floats]]:
+class Gathered(NamedTuple):
+    """What one pass over the rows finds."""
+
+    anchors: Floats  # (M, d) the first row of each set
+    offsets: Floats  # (M, d) the mean of each set, minus its anchor: small, so that it is exact
+    scatters: list[Floats]  # K of (d, d), one for each weighting
+
+
+def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gathered:
     """Read the rows once and sum up their sets.
 
     Parameters
@@ -28,28 +37,18 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> tup
         How many rows each set has, in that order.
     weightings : (K, M) array
         One weighting of the sets per scatter.
-
-    Returns
-    -------
-    origin : (d,) array
-        The first row: means are relative to it, because a double far from zero cannot hold a mean exactly enough.
-    means : (M, d) array
-        The mean of each set, minus `origin`.
-    scatters : list of K arrays (d, d)
     """
     bounds = np.concatenate([[0], np.cumsum(counts)])
-    origin = _pick(X, order, np.zeros(1, dtype=np.int64))[0]
-    means = np.empty((len(counts), X.shape[1]))
+    all_anchors, offsets = _pick(X, order, bounds[:-1]), np.empty((len(counts), X.shape[1]))
     scatters = [np.zeros((X.shape[1], X.shape[1]), order="F") for _ in weightings]
     carried: Floats | None = None  # mean so far of the set that the last border cut, relative to its own first row
     for start, stop in _blocks(*X.shape):
         rows = _read(X, order, start, stop)
         first, last = np.searchsorted(bounds, [start, stop - 1], side="right") - 1
         inside = np.arange(first, last + 1)  # the sets that this block touches
-        anchors = _pick(X, order, bounds[inside])  # (k, d), the first row of each
         piece_starts = np.maximum(bounds[inside], start) - start
         piece_counts = np.diff(np.append(piece_starts, stop - start))
-        piece_means = _centre(rows, piece_starts, piece_counts, anchors)
+        piece_means = _centre(rows, piece_starts, piece_counts, all_anchors[inside])
         if carried is not None and bounds[first] < start:
             before, here = start - bounds[first], piece_counts[0]
             step = piece_means[0] - carried
@@ -59,21 +58,20 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> tup
             piece_of_row = np.append(np.repeat(inside, piece_counts), first)
         else:
             piece_of_row = np.repeat(inside, piece_counts)
-        means[inside] = (anchors - origin) + piece_means
+        offsets[inside] = piece_means
         carried = piece_means[-1] if bounds[last + 1] > stop else None
         _add_scatter(scatters, rows, weightings[:, piece_of_row])
     for scatter in scatters:
         mirror(scatter)
-    return origin, means, scatters
+    return Gathered(all_anchors, offsets, scatters)
 
 
 def gather_rows(X: Rows, order: Ints | None, counts: Ints) -> tuple[Floats, Floats, Floats]:
-    """Read a few rows and keep them: origin (d,), means (M, d) relative to it, deviations (n, d) by set."""
+    """Read a few rows and keep them: anchors (M, d), offsets (M, d) as above, deviations (n, d) set by set."""
     starts = np.cumsum(counts) - counts
     anchors = _pick(X, order, starts)
     deviations = _read(X, order, 0, len(X))
-    means = (anchors - anchors[0]) + _centre(deviations, starts, counts, anchors)
-    return anchors[0], means, deviations
+    return anchors, _centre(deviations, starts, counts, anchors), deviations
 
 
 def _centre(rows: Floats, starts: Ints, counts: Ints, anchors: Floats) -> Floats:

@@ -18,8 +18,11 @@ from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.set_moments import SetMoments
 from undistract.algebra.store import Folded, KeptRows, balanced, few, sum_sorted
-from undistract.arrays import Floats, Ints, Rows, as_rows, finite, listed, same_features
+from undistract.arrays import Floats, Ints, Rows, as_rows, check_range, listed, quiet, same_features
 from undistract.errors import InputError
+
+# Of the sixteen digits of a sum, taking a set out again must leave about eight.
+LEAST_LEFT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ class Moments:
             How much each set counts: all the same, as many rows as it has, or the weights given by name or in order.
         """
         rule = Prior.of(prior)
-        gathered: Moments | None = None
+        parts: list[Moments] = []
         n_before = 0
         for batch in batches(sets):
             if isinstance(batch, list):
@@ -82,11 +85,16 @@ class Moments:
                 name, piece = batch
                 part = _of_piece(name, piece, rule.weights((name,), np.array([piece.count]), n_before)[0], rule.kind)
             n_before += part.n_sets
-            gathered = part if gathered is None else gathered + part
-        if gathered is None:
+            parts.append(part)
+            # Like joins with like: a name is then copied a few times, not once for every set that follows.
+            while len(parts) > 1 and parts[-2].n_sets <= parts[-1].n_sets:
+                parts[-2:] = [parts[-2] + parts[-1]]
+        if not parts:
             raise InputError("There are no sets. Give at least two, each with the rows of one context.")
-        rule.check_length(gathered.n_sets)
-        return gathered
+        while len(parts) > 1:
+            parts[-2:] = [parts[-2] + parts[-1]]
+        rule.check_length(parts[0].n_sets)
+        return parts[0]
 
     @classmethod
     def of_labelled(cls, X: Any, labels: Any, prior: Weights = "uniform") -> Moments:
@@ -158,20 +166,21 @@ class Moments:
         names = self.names + other.names
         counts, weights = np.append(self.counts, other.counts), np.append(self.weights, other.weights)
         left, right = self._weight, other._weight
-        step = (other.origin - self.origin) + (other.offset - self.offset)  # (d,)
-        offset = self.offset + step * (right / (left + right))
+        with quiet():
+            step = (other.origin - self.origin) + (other.offset - self.offset)  # (d,)
+            offset = self.offset + step * (right / (left + right))
         store: KeptRows | Folded
         a, b = self.store, other.store
         if isinstance(a, KeptRows) and isinstance(b, KeptRows) and few(counts.sum(), self.n_features):
-            means = np.vstack([a.means, b.means + (other.origin - self.origin)])
-            store = KeptRows(means, np.vstack([a.deviations, b.deviations]))
+            store = a.joined(b)
         else:
-            shift = np.outer(step, step) * (left * right / (left + right))  # (d, d)
-            within, *wander = (
-                self._scatter(which) + other._scatter(which) for which in range(1 if balanced(counts, weights) else 3)
-            )
-            between = finite(self._between() + other._between() + shift)
-            store = Folded(finite(within), between, (wander[0], wander[1]) if wander else None)
+            with quiet():
+                shift = np.outer(step, step) * (left * right / (left + right))  # (d, d)
+                sums = range(1 if balanced(counts, weights) else 3)
+                within, *wander = (self._scatter(which) + other._scatter(which) for which in sums)
+                between = self._between() + other._between() + shift
+                check_range((np.diag(within) + np.diag(between)) / (left + right), step != 0)
+            store = Folded(within, between, (wander[0], wander[1]) if wander else None)
         return Moments(names, counts, weights, self.prior, self.origin, offset, store)
 
     def without(self, name: Hashable, piece: SetMoments | None = None) -> Moments:
@@ -194,9 +203,9 @@ class Moments:
         names = self.names[:position] + self.names[position + 1 :]
         counts, weights = self.counts[stays], self.weights[stays]
         if isinstance(self.store, KeptRows):
-            kept = self.store.rows_of(stays, self.counts)
-            offset = weights @ kept.means / weights.sum()
-            return Moments(names, counts, weights, self.prior, self.origin, offset, kept)
+            kept = self.store.of_sets(stays, self.counts)
+            offset = weights @ kept.means() / weights.sum()
+            return Moments(names, counts, weights, self.prior, kept.anchors[0], offset, kept)
         if piece is None:
             raise InputError(
                 f"Set {name!r} was folded into matrices together with {self.n_sets - 1} others ({self.n_rows} rows). "
@@ -212,6 +221,13 @@ class Moments:
         within, *wander = (
             self._scatter(which) - gone._scatter(which) for which in range(1 if balanced(counts, weights) else 3)
         )
+        # A difference keeps only as many digits as it has against the sums it was taken from.
+        before, after = np.diag(self._between() + self._scatter(0)), np.diag(between + within)
+        if (after < LEAST_LEFT * before).any():
+            raise InputError(
+                f"Set {name!r} holds nearly all variation of feature {int(np.argmax(after < LEAST_LEFT * before))}: "
+                "what it leaves would be rounding. Sum up the other sets anew."
+            )
         store = Folded(within, between, (wander[0], wander[1]) if wander else None)
         return Moments(names, counts, weights, self.prior, self.origin, self.offset - step * (leaving / rest), store)
 
@@ -222,10 +238,10 @@ class Moments:
         position = self.names.index(name)
         count = int(self.counts[position])
         if isinstance(self.store, KeptRows):
-            kept = self.store.rows_of(np.arange(self.n_sets) == position, self.counts)
+            kept = self.store.of_sets(np.arange(self.n_sets) == position, self.counts)
             wide = 2 * count <= self.n_features
             folded = None if wide else kept.deviations.T @ kept.deviations
-            return SetMoments(count, self.origin, kept.means[0], kept.deviations if wide else None, folded)
+            return SetMoments(count, kept.anchors[0], kept.offsets[0], kept.deviations if wide else None, folded)
         if self.n_sets == 1:
             scatter = self.store.within * (count / self.weights[0])
             return SetMoments(count, self.origin, self.offset, None, scatter)
@@ -263,7 +279,7 @@ def _of_piece(name: Hashable, piece: SetMoments, weight: float, prior: str) -> M
     """Moments of a single set."""
     store: KeptRows | Folded
     if piece.deviations is not None:
-        store = KeptRows(piece.offset[None, :], piece.deviations)
+        store = KeptRows(piece.origin[None, :], piece.offset[None, :], piece.deviations)
     else:
         store = Folded(piece.scatter * (weight / piece.count), np.zeros_like(piece.scatter), None)
     return Moments((name,), np.array([piece.count]), np.array([weight]), prior, piece.origin, piece.offset, store)

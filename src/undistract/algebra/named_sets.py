@@ -34,7 +34,8 @@ def named_pieces(sets: Any) -> Iterator[tuple[Hashable, Piece]]:
     >>> [name for name, rows in named_pieces([[[1, 2]], [[3, 4]]])]
     [0, 1]
     """
-    if hasattr(sets, "toarray") or (isinstance(sets, np.ndarray) and sets.ndim < 3) or not isinstance(sets, Iterable):
+    one_thing = (isinstance(sets, np.ndarray) and sets.ndim < 3) or isinstance(sets, str) or hasattr(sets, "columns")
+    if one_thing or hasattr(sets, "toarray") or not isinstance(sets, Iterable):
         raise InputError(
             f"Sets came as one {type(sets).__name__}; expected several: a list of arrays, or a mapping from name to "
             "rows. For one array of rows with a label per row use fit(X, sets=labels)."
@@ -42,18 +43,26 @@ def named_pieces(sets: Any) -> Iterator[tuple[Hashable, Piece]]:
     items = sets.items() if isinstance(sets, Mapping) else sets
     for number, item in enumerate(items):
         if hasattr(item, "name") and hasattr(item, "chunks"):
-            yield from ((item.name, as_rows(chunk, f"Set {item.name!r}")) for chunk in item.chunks())
-        elif isinstance(item, tuple) and len(item) == 2 and _is_name(item[0]):
+            empty = True
+            for chunk in item.chunks():
+                yield item.name, as_rows(chunk, f"Set {item.name!r}")
+                empty = False
+            if empty:
+                raise InputError(f"Set {item.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
+        elif isinstance(item, tuple | list) and len(item) == 2 and _is_pair(*item):
             yield _checked(*item)
         else:
             yield _checked(number, item)
 
 
-def _is_name(candidate: Any) -> bool:
-    """Tell a name from the first row of a set that was written as a tuple of rows."""
-    return isinstance(candidate, str | bytes) or (
-        isinstance(candidate, Hashable) and not hasattr(candidate, "__array__")
-    )
+def _is_pair(first: Any, second: Any) -> bool:
+    """Tell a name and its rows from a set that was written as two rows."""
+    if isinstance(second, SetMoments) or isinstance(first, str | bytes):
+        return True
+    if not isinstance(first, Hashable):
+        return False
+    # Two tuples may be two rows, or a name and rows that are tuples: rows have two dimensions.
+    return not isinstance(first, tuple) or np.ndim(second) == 2
 
 
 def _checked(name: Hashable, piece: Any) -> tuple[Hashable, Piece]:
@@ -64,20 +73,22 @@ def batches(sets: Any) -> Iterator[tuple[Hashable, SetMoments] | list[tuple[Hash
     """Yield sets one at a time where they are large or come in pieces, else many small ones together."""
     seen: set[Hashable] = set()
     small: list[tuple[Hashable, Rows]] = []
+    n_waiting = 0
     for name, pieces in groupby(named_pieces(sets), key=lambda pair: pair[0]):
         if name in seen:
             raise twice(name)
         seen.add(name)
         whole = _joined(piece for _, piece in pieces)
-        if small and (isinstance(whole, SetMoments) or sum(len(rows) for _, rows in small) >= BATCH_ROWS):
+        if small and (isinstance(whole, SetMoments) or n_waiting >= BATCH_ROWS):
             yield small
-            small = []
+            small, n_waiting = [], 0
         if isinstance(whole, SetMoments):
             yield name, whole
         else:
             if small:
                 same_features(small[0][1].shape[1], whole.shape[1], f"Set {name!r}")
             small.append((name, whole))
+            n_waiting += len(whole)
     if small:
         yield small
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,12 +37,17 @@ class Prior:
             if prior not in ("uniform", "by_size"):
                 raise InputError(f"prior is {prior!r}; expected 'uniform', 'by_size', or weights by name or in order.")
             return cls(prior)
+        if hasattr(prior, "keys"):  # a mapping, or a column indexed by set name
+            prior = {name: prior[name] for name in prior.keys()}  # noqa: SIM118  iterating a column gives values
+        elif isinstance(prior, Iterable) and not isinstance(prior, Set):
+            prior = tuple(prior)
         try:
-            numbers = np.array(list(prior.values() if isinstance(prior, Mapping) else prior), dtype=np.float64)
+            numbers = np.array([*prior.values()] if isinstance(prior, dict) else prior, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(f"prior is {prior!r}; expected a positive weight for every set.") from error
-        if numbers.ndim != 1 or not (np.isfinite(numbers).all() and (numbers > 0).all()):
-            raise InputError("Every weight in prior must be a positive, finite number, one per set.")
+        # Weights are squared: between these bounds that is safe, and only their ratio counts.
+        if numbers.ndim != 1 or not ((numbers >= 1e-100) & (numbers <= 1e100)).all():
+            raise InputError("Every weight in prior must be a positive number (1e-100 to 1e100), one per set.")
         return cls("given", prior)
 
     def weights(self, names: Sequence[Hashable], counts: Ints, place: int = 0) -> Floats:

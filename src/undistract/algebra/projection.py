@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class Projection(ABC):
     array([0., 1., 0.])
     """
 
+    removal: ClassVar[str]
+
     origin: Floats  # (d,) the mean of the data, where removed readings are set back to
     filters: Floats  # (d, r) removed
     patterns: Floats  # (d, r) removed
@@ -47,7 +50,7 @@ class Projection(ABC):
     @staticmethod
     def of(spectrum: Spectrum, n_removed: int, removal: str = "kept_span") -> Projection:
         """Remove the first `n_removed` directions of a spectrum."""
-        if removal not in REMOVALS:
+        if not isinstance(removal, str) or removal not in REMOVALS:
             raise InputError(f"removal is {removal!r}; expected one of {', '.join(map(repr, REMOVALS))}.")
         if not 0 <= n_removed <= spectrum.n_moving:
             raise InputError(
@@ -88,6 +91,13 @@ class Projection(ABC):
         """g(x): the part of each row that the projection removes, in the original features, (n, d)."""
         return X - self.back(self(X))
 
+    def ignored_share(self, deviations: Rows) -> Floats:
+        """How much of each deviation's squared length lies in the span of the removed patterns, (n,), 0 to 1."""
+        kept = (Complement.of(self.patterns).coordinates(deviations) ** 2).sum(axis=1)
+        whole = (deviations**2).sum(axis=1)
+        share: Floats = np.clip(1.0 - kept / np.where(whole > 0, whole, 1.0), 0.0, 1.0) * (whole > 0)
+        return share
+
     @property
     def kept_basis(self) -> Floats:
         """Orthonormal basis of what is kept, (k, d), the same span for every kind of removal."""
@@ -97,6 +107,8 @@ class Projection(ABC):
 @dataclass(frozen=True, eq=False)
 class KeptSpan(Projection):
     """Orthonormal coordinates of the kept span; distances never grow."""
+
+    removal = "kept_span"
 
     complement: Complement
 
@@ -127,6 +139,8 @@ class KeptSpan(Projection):
 class Eigen(Projection):
     """Readings of the kept filters, each of unit length, and of the directions that never varied."""
 
+    removal = "eigen"
+
     kept_filters: Floats  # (d, q - r), unit length
     kept_patterns: Floats  # (d, q - r), kept_filtersᵀ · kept_patterns = I
     rest: Complement  # the directions without a filter, where nothing varied
@@ -141,7 +155,7 @@ class Eigen(Projection):
             patterns[:, :n_removed],
             filters[:, n_removed:] / lengths,
             patterns[:, n_removed:] * lengths,
-            Complement.of(filters),
+            Complement.of(patterns),
         )
 
     @property
@@ -167,6 +181,8 @@ class Eigen(Projection):
 class Oblique(Projection):
     """The original features, with each removed reading set back to its mean along its own pattern."""
 
+    removal = "oblique"
+
     @classmethod
     def _of(cls, spectrum: Spectrum, n_removed: int) -> Oblique:
         return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
@@ -187,4 +203,4 @@ class Oblique(Projection):
         return G
 
 
-REMOVALS: dict[str, type[Projection]] = {"kept_span": KeptSpan, "eigen": Eigen, "oblique": Oblique}
+REMOVALS: dict[str, type[Projection]] = {kind.removal: kind for kind in (KeptSpan, Eigen, Oblique)}

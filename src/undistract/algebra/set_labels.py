@@ -12,7 +12,7 @@ from undistract.errors import InputError
 
 
 def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
-    """Give each distinct label a number.
+    """Give each distinct label a number, in order of appearance.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
 
     Examples
     --------
-    >>> number_sets(["mon", "tue", "mon"], 3)
-    (('mon', 'tue'), array([0, 1, 0]))
+    >>> number_sets(["tue", "mon", "tue"], 3)
+    (('tue', 'mon'), array([0, 1, 0]))
     >>> number_sets([("cam", 1), 7, ("cam", 1)], 3)
     ((('cam', 1), 7), array([0, 1, 0]))
     """
@@ -39,10 +39,11 @@ def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
     if len(array) != n_rows:
         raise InputError(f"sets has {len(array)} labels for {n_rows} rows; give one label per row.")
     if array.dtype.kind in "biufSUMm":
-        found, codes = np.unique(array, return_inverse=True)
+        found, first, codes = np.unique(array, return_index=True, return_inverse=True)
         if found.dtype.kind in "fMm" and np.isnan(found[-1]):  # NaN and NaT sort last
             raise _missing(int(np.argmax(np.isnan(array))))
-        return tuple(found.tolist()), codes.astype(np.int64, copy=False)
+        appearance = np.argsort(first)
+        return _python_objects(found[appearance]), np.argsort(appearance)[codes]
     numbers: dict[Hashable, int] = {}
     try:
         codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in array), np.int64, len(array))
@@ -56,9 +57,11 @@ def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
 
 def _one_dimensional(labels: Any) -> Any:
     """Keep arrays and columns as they are; a list stays a list of its own objects (1 and "1" are two labels)."""
+    if np.ma.isMaskedArray(labels) and np.ma.getmaskarray(labels).any():
+        raise _missing(int(np.argmax(np.ma.getmaskarray(labels))))
     if hasattr(labels, "__array__"):
         array = np.asarray(labels)
-    elif isinstance(labels, (str, bytes)) or not hasattr(labels, "__iter__"):
+    elif isinstance(labels, str | bytes) or not hasattr(labels, "__iter__"):
         raise InputError(f"sets is {labels!r}; expected one label per row, such as a list, an array or a column.")
     else:
         listed = list(labels)
@@ -70,10 +73,19 @@ def _one_dimensional(labels: Any) -> Any:
     return array
 
 
-def _is_missing(label: Hashable) -> bool:
-    return (
-        label is None or type(label).__name__ in {"NAType", "NaTType"} or (isinstance(label, float) and label != label)
-    )
+def _python_objects(found: Any) -> tuple[Hashable, ...]:
+    """Return labels as Python holds them: a day is one set whether it comes as numpy's or as Python's own."""
+    if found.dtype.kind == "M":
+        rounded = found.astype("datetime64[us]")  # numpy turns anything finer into bare integers
+        found = rounded if (rounded == found).all() else found
+    return tuple(found.tolist())
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)  # NaN and NaT, of any library, differ from themselves
+    except TypeError:  # pandas' NA is neither equal nor different
+        return True
 
 
 def _missing(row: int) -> InputError:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from undistract.algebra.gather import gather, gather_rows
-from undistract.arrays import Floats, as_rows, finite, same_features
+from undistract.arrays import Floats, as_rows, check_range, quiet, same_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,12 @@ class SetMoments:
         """Sum up some rows of one set."""
         X = as_rows(rows)
         counts = np.array([len(X)])
-        if 2 * len(X) <= X.shape[1]:
-            origin, means, deviations = gather_rows(X, None, counts)
-            return cls(len(X), origin, means[0], finite(deviations), None)
-        origin, means, (scatter,) = gather(X, None, counts, np.ones((1, 1)))
-        return cls(len(X), origin, means[0], None, finite(scatter))
+        with quiet():
+            if 2 * len(X) <= X.shape[1]:
+                anchors, offsets, deviations = gather_rows(X, None, counts)
+                return cls(len(X), anchors[0], offsets[0], deviations, None)._checked()
+            anchors, offsets, (scatter,) = gather(X, None, counts, np.ones((1, 1)))
+            return cls(len(X), anchors[0], offsets[0], None, scatter)._checked()
 
     @property
     def mean(self) -> Floats:
@@ -70,13 +71,18 @@ class SetMoments:
             return NotImplemented
         same_features(len(self.origin), len(other.origin), "The other piece")
         count = self.count + other.count
-        step = (other.origin - self.origin) + (other.offset - self.offset)  # (d,)
-        offset = self.offset + step * (other.count / count)
-        if self.deviations is not None and other.deviations is not None and 2 * count <= len(step):
-            pieces = [
-                self.deviations - step * (other.count / count),
-                other.deviations + step * (self.count / count),
-            ]
-            return SetMoments(count, self.origin, offset, np.vstack(pieces), None)
-        shift = np.outer(step, step) * (self.count * other.count / count)  # (d, d)
-        return SetMoments(count, self.origin, offset, None, finite(self.scatter + other.scatter + shift))
+        with quiet():
+            step = (other.origin - self.origin) + (other.offset - self.offset)  # (d,)
+            offset = self.offset + step * (other.count / count)
+            if self.deviations is not None and other.deviations is not None and 2 * count <= len(step):
+                here, there = self.count / count, other.count / count
+                deviations = np.vstack([self.deviations - step * there, other.deviations + step * here])
+                return SetMoments(count, self.origin, offset, deviations, None)._checked()
+            shift = np.outer(step, step) * (self.count * other.count / count)  # (d, d)
+            return SetMoments(count, self.origin, offset, None, self.scatter + other.scatter + shift)._checked()
+
+    def _checked(self) -> SetMoments:
+        """Refuse rows whose squares leave the range of numbers."""
+        squares = np.diag(self.scatter) if self.deviations is None else (self.deviations**2).sum(axis=0)
+        check_range(squares / self.count, self.offset != 0)
+        return self

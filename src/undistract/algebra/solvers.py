@@ -10,9 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular, svd
+from scipy.linalg.lapack import dpocon, dpstrf
 
 from undistract.arrays import Floats, Ints
+
+# A metric with a condition beyond this is whitened on its range: what a Cholesky factor adds there is rounding.
+LEAST_CONDITION = 1e-9
 
 
 class Solution(NamedTuple):
@@ -21,6 +25,7 @@ class Solution(NamedTuple):
     distraction: Floats  # (q,)
     filters: Floats  # (d, q)
     patterns: Floats  # (d, q)
+    n_moving: int  # the rank of within: so many directions vary inside sets, the others read zero
 
 
 def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
@@ -33,25 +38,18 @@ def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
     metric = total / np.outer(scale, scale)
     metric[np.diag_indices_from(metric)] = 1.0
     inner = within / np.outer(scale, scale)
-    rounding = 8 * len(scale) * np.finfo(np.float64).eps
-    try:
-        lower = cholesky(metric, lower=True)
-        if np.diag(lower).min() ** 2 < rounding:
-            raise LinAlgError
-    except LinAlgError:
+    lower = _factor(metric)
+    if lower is None:
         variances, axes = eigh(metric, driver="evd")
-        real = variances > rounding * variances[-1]
+        real = variances > _rounding(len(scale)) * variances[-1]
         roots = np.sqrt(variances[real])
         distraction, vectors = _largest_first((axes[:, real].T @ inner @ axes[:, real]) / np.outer(roots, roots))
-        filters, patterns = (
-            axes[:, real] @ (vectors / roots[:, None]),
-            axes[:, real] @ (vectors * roots[:, None]),
-        )
+        filters, patterns = axes[:, real] @ (vectors / roots[:, None]), axes[:, real] @ (vectors * roots[:, None])
     else:
         half = solve_triangular(lower, inner, lower=True, check_finite=False)
         distraction, vectors = _largest_first(solve_triangular(lower, half.T, lower=True, check_finite=False))
         filters, patterns = solve_triangular(lower.T, vectors, check_finite=False), lower @ vectors
-    return Solution(distraction, filters / scale[:, None], patterns * scale[:, None])
+    return _solution(distraction, filters / scale[:, None], patterns * scale[:, None], _rank(within))
 
 
 def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, epsilon: float) -> Solution:
@@ -69,24 +67,63 @@ def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, ep
     """
     roots_of_weight = np.repeat(np.sqrt(shares / counts), counts)[:, None]
     rows = (deviations + np.repeat(means, counts, axis=0)) * roots_of_weight  # (n, d)
+    lengths = np.linalg.norm(rows, axis=0)
+    lengths[lengths == 0] = 1.0
     # Without a cushion the answer does not depend on units, so that rank may be judged on one scale.
-    scale = np.linalg.norm(rows, axis=0) if epsilon == 0 else np.ones(rows.shape[1])
-    scale[scale == 0] = 1.0
-    rows /= scale
-    variances, axes = eigh(rows @ rows.T, driver="evd")
-    real = variances > 8 * len(rows) * np.finfo(np.float64).eps * variances[-1]
-    variances, axes = variances[real], axes[:, real]  # (q,), (n, q)
+    scale = lengths if epsilon == 0 else np.ones(len(lengths))
+    # A triangle first: the (n, n) Gram matrix would square the condition.
+    basis, triangle = qr((rows / scale).T, mode="economic", check_finite=False)
+    inner_axes, lengths_along, axes = svd(triangle, check_finite=False)
+    real = lengths_along > _rounding(len(rows)) * lengths_along[0]
+    variances, axes = lengths_along[real] ** 2, axes[real].T  # (q,), (n, q)
+    directions = basis @ inner_axes[:, real]  # (d, q) orthonormal
     starts = np.cumsum(counts) - counts
     set_sums = np.add.reduceat(axes, starts, axis=0) / np.sqrt(counts)[:, None]  # UᵀZ, (M, q)
     shrink = np.sqrt(variances / (variances + epsilon))
     distraction, vectors = _largest_first((np.eye(len(shrink)) - set_sums.T @ set_sums) * np.outer(shrink, shrink))
-    directions = rows.T @ (axes / np.sqrt(variances))  # (d, q) orthonormal
     roots = np.sqrt(variances + epsilon)[:, None]
-    return Solution(
+    inside = deviations * roots_of_weight / lengths
+    return _solution(
         distraction,
         (directions @ (vectors / roots)) / scale[:, None],
         (directions @ (vectors * roots)) * scale[:, None],
+        _rank(inside @ inside.T),
     )
+
+
+def _solution(distraction: Floats, filters: Floats, patterns: Floats, n_moving: int) -> Solution:
+    n_moving = min(n_moving, len(distraction))
+    distraction[n_moving:] = 0.0  # what is left there is rounding, magnified by a tiny cushion
+    if patterns.shape[1] < len(patterns):
+        # Where the metric is singular a filter may hold anything from its null space, and would read it in new rows.
+        basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
+        filters = basis @ (basis.T @ filters)
+    return Solution(distraction, filters, patterns, n_moving)
+
+
+def _factor(metric: Floats) -> Floats | None:
+    """Return the Cholesky factor, or None where the matrix is singular to rounding."""
+    try:
+        lower: Floats = cholesky(metric, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    condition, _ = dpocon(lower, np.abs(metric).sum(axis=0).max(), uplo="L")
+    return lower if condition > LEAST_CONDITION else None
+
+
+def _rank(matrix: Floats) -> int:
+    """Rank of a positive semidefinite matrix, judged on one scale for all its rows."""
+    scale = np.sqrt(np.diag(matrix))
+    varies = scale > 0
+    if not varies.any():
+        return 0
+    scaled = matrix[np.ix_(varies, varies)] / np.outer(scale[varies], scale[varies])
+    _, _, rank, _ = dpstrf(scaled, tol=_rounding(len(scaled)), lower=1)
+    return int(rank)
+
+
+def _rounding(size: int) -> float:
+    return 8 * size * float(np.finfo(np.float64).eps)
 
 
 def _largest_first(whitened: Floats) -> tuple[Floats, Floats]:

@@ -6,6 +6,7 @@ within · w = distraction · (total + cushion · I) · w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Spectrum:
     patterns: Floats  # (d, q) metric · filters
     origin: Floats  # (d,) the mean of the data
     cushion: float  # ε, in squared units of the features; metric = total + ε I
+    n_moving: int  # how many directions vary inside sets, the first so many
     evidence: Evidence
 
     @classmethod
@@ -65,27 +67,21 @@ class Spectrum:
             Take `cushion` as ε itself, in squared units of the features.
         """
         check_learnable(moments)
+        check_cushion(cushion)
         few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
         solve = _from_rows if few else _from_matrices
         solution, epsilon = solve(moments, cushion, absolute)
         evidence = Evidence.of(moments, len(solution.distraction))
         debiased = _debiased(moments, solution, epsilon)
-        return cls(
-            solution.distraction,
-            debiased,
-            solution.filters,
-            solution.patterns,
-            moments.mean,
-            epsilon,
-            evidence,
-        )
+        distraction, filters, patterns, n_moving = solution
+        return cls(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, evidence)
 
     @classmethod
     def unknown(cls, moments: Moments) -> Spectrum:
         """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
         nothing = np.zeros((moments.n_features, 0))
         evidence = Evidence.of(moments, 0)
-        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, evidence)
+        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, 0, evidence)
 
     @property
     def n_features(self) -> int:
@@ -96,14 +92,6 @@ class Spectrum:
     def n_constant(self) -> int:
         """How many of the d directions never varied inside a set."""
         return self.n_features - self.n_moving
-
-    @property
-    def n_moving(self) -> int:
-        """How many directions vary inside sets."""
-        if not len(self.distraction):
-            return 0
-        rounding = 8 * self.n_features * np.finfo(np.float64).eps
-        return int((self.distraction > rounding * self.distraction[0]).sum())
 
     @property
     def variation(self) -> Floats:
@@ -138,6 +126,12 @@ def check_learnable(moments: Moments) -> None:
         )
 
 
+def check_cushion(cushion: Any) -> None:
+    """Refuse a cushion that is no amount of variance."""
+    if not isinstance(cushion, Real) or isinstance(cushion, bool) or not 0 <= float(cushion) <= 1e100:
+        raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
+
+
 def _from_matrices(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
     within, total = moments.within, moments.total
     epsilon = cushion if absolute else cushion * _mean_variance(np.diag(total))
@@ -150,13 +144,13 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool) -> tuple[So
     found = dense(within[np.ix_(varies, varies)], total[np.ix_(varies, varies)], epsilon)
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
-    return Solution(found.distraction, filters, patterns), epsilon
+    return Solution(found.distraction, filters, patterns, found.n_moving), epsilon
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
     rows = moments.store
     assert isinstance(rows, KeptRows)
-    means, shares = rows.means - moments.offset, moments.shares
+    means, shares = rows.means() - moments.offset, moments.shares
     variances = shares @ means**2 + np.repeat(shares / moments.counts, moments.counts) @ rows.deviations**2
     epsilon = cushion if absolute else cushion * _mean_variance(variances)
     if not (variances > 0).any():
@@ -165,7 +159,7 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Soluti
 
 
 def _nothing_varies(moments: Moments) -> Solution:
-    return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)))
+    return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)), 0)
 
 
 def _shares(parts: Floats) -> Floats:
@@ -190,6 +184,7 @@ def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:
     # A set of one row shows no variation of its own: the others speak for it.
     unbiased = (within + noise) / float(1.0 - shares[single].sum())
     wander = noise - noise_squared + unbiased * float((shares * (1 - shares))[single].sum())
-    apart = np.maximum(between - wander, 0.0) / float(1.0 - (shares**2).sum())
+    # One set can outweigh all others so far that nothing is left of 1 - ΣP².
+    apart = np.maximum(between - wander, 0.0) / max(float(1.0 - (shares**2).sum()), float(np.finfo(np.float64).eps))
     debiased: Floats = unbiased / np.maximum(unbiased + apart, np.finfo(np.float64).tiny)
     return debiased

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from undistract.algebra.gather import gather, gather_rows, weighted_scatter
-from undistract.arrays import Floats, Ints, Rows, finite
+from undistract.arrays import Floats, Ints, Rows, check_range, quiet
 
 # Rows are kept while they are few: then a set can be taken out again without a trace.
 KEPT_VALUES = 2**21
@@ -24,26 +25,40 @@ KEPT_VALUES = 2**21
 class KeptRows:
     """Every row, while there are few."""
 
-    means: Floats  # (M, d) relative to the origin
+    anchors: Floats  # (M, d) a row of each set
+    offsets: Floats  # (M, d) the mean of each set, minus its anchor
     deviations: Floats  # (n, d) rows minus the mean of their set, sets one after the other
+
+    def means(self) -> Floats:
+        """Return the set means relative to the first anchor, (M, d)."""
+        means: Floats = (self.anchors - self.anchors[0]) + self.offsets
+        return means
 
     def between(self, weights: Floats) -> Floats:
         """Σ w (μ_m - μ)(μ_m - μ)ᵀ, (d, d)."""
-        return weighted_scatter(self.means, weights)[1]
+        return weighted_scatter(self.means(), weights)[1]
 
     def scatter(self, which: int, counts: Ints, weights: Floats) -> Floats:
         """Return sum 0, 1 or 2, (d, d)."""
         scaled = self.deviations * np.sqrt(np.repeat(_coefficients(counts, weights)[which], counts))[:, None]
-        return finite(scaled.T @ scaled)
+        scatter: Floats = scaled.T @ scaled
+        return scatter
 
     def energy(self, which: int, counts: Ints, weights: Floats, filters: Floats) -> Floats:
         """Return wᵀ(sum)w for each filter, (q,), without forming the sum."""
         readings = (self.deviations @ filters) ** 2  # (n, q)
         return np.repeat(_coefficients(counts, weights)[which], counts) @ readings
 
-    def rows_of(self, chosen: Ints, counts: Ints) -> KeptRows:
+    def of_sets(self, chosen: npt.NDArray[np.bool_], counts: Ints) -> KeptRows:
         """Keep only the sets chosen by a mask."""
-        return KeptRows(self.means[chosen], self.deviations[np.repeat(chosen, counts)])
+        return KeptRows(self.anchors[chosen], self.offsets[chosen], self.deviations[np.repeat(chosen, counts)])
+
+    def joined(self, other: KeptRows) -> KeptRows:
+        """Put the sets of another behind these."""
+        pairs = zip(
+            (self.anchors, self.offsets, self.deviations), (other.anchors, other.offsets, other.deviations), strict=True
+        )
+        return KeptRows(*(np.vstack(pair) for pair in pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,23 +90,36 @@ class Folded:
 
 def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tuple[Floats, Floats, KeptRows | Folded]:
     """Sum up rows that `order` sorts by set: origin (d,), mean minus origin (d,), store."""
-    if few(*X.shape):
-        origin, means, deviations = gather_rows(X, order, counts)
-        return origin, finite(weights @ means / weights.sum()), KeptRows(means, finite(deviations))
-    coefficients = _coefficients(counts, weights)
-    wander = None
-    if balanced(counts, weights):
-        origin, means, (within,) = gather(X, order, counts, coefficients[:1])
-    else:
-        # Sum 2 is a mixture of the others for the priors uniform and by_size; else it is summed as well.
-        several = coefficients[:, counts > 1]
-        mixture = np.linalg.lstsq(several[:2].T, several[2])[0]
-        mixed = np.allclose(mixture @ several[:2], several[2], rtol=1e-12, atol=0)
-        origin, means, scatters = gather(X, order, counts, coefficients[: 2 if mixed else 3])
-        within, first = scatters[:2]
-        wander = (first, mixture[0] * within + mixture[1] * first if mixed else scatters[2])
-    offset, between = weighted_scatter(means, weights)
-    return origin, offset, Folded(finite(within), finite(between), wander)
+    with quiet():
+        if few(*X.shape):
+            anchors, offsets, deviations = gather_rows(X, order, counts)
+            kept = KeptRows(anchors, offsets, deviations)
+            means = kept.means()
+            centred = means - weights @ means / weights.sum()
+            check_range((deviations**2).mean(axis=0) + (centred**2).mean(axis=0), _moved(deviations, means))
+            return anchors[0], weights @ means / weights.sum(), kept
+        coefficients = _coefficients(counts, weights)
+        wander = None
+        if balanced(counts, weights):
+            anchors, offsets, (within,) = gather(X, order, counts, coefficients[:1])
+        else:
+            # Sum 2 is a mixture of the others for the priors uniform and by_size; else it is summed as well.
+            several = coefficients[:, counts > 1]
+            mixture = np.linalg.lstsq(several[:2].T, several[2])[0]
+            mixed = np.allclose(mixture @ several[:2], several[2], rtol=1e-12, atol=0)
+            anchors, offsets, scatters = gather(X, order, counts, coefficients[: 2 if mixed else 3])
+            within, first = scatters[:2]
+            wander = (first, mixture[0] * within + mixture[1] * first if mixed else scatters[2])
+        means = (anchors - anchors[0]) + offsets
+        offset, between = weighted_scatter(means, weights)
+        check_range((np.diag(within) + np.diag(between)) / weights.sum(), _moved(means, offsets))
+    return anchors[0], offset, Folded(within, between, wander)
+
+
+def _moved(*deviations: Floats) -> npt.NDArray[np.bool_]:
+    """Tell which features varied: a constant one deviates by exactly nothing, however large it is."""
+    moved: npt.NDArray[np.bool_] = np.logical_or.reduce([array.any(axis=0) for array in deviations])
+    return moved
 
 
 def few(n_rows: int, n_features: int) -> bool:

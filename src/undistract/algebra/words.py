@@ -55,6 +55,8 @@ def _what(spectrum: Spectrum, cut: Cut, removal: str) -> str:
 
 
 def _why(spectrum: Spectrum, cut: Cut) -> str:
+    if cut.rule == "waiting":
+        return "Why: the cut asked for is not possible yet."
     if cut.rule == "number":
         return f"Why: {_count(cut.n_removed, 'direction')} were asked for with n_remove."
     kind = "the automatic cut-off" if cut.rule == "auto" else "the cut-off asked for"

@@ -38,7 +38,9 @@ class ColumnNames:
         for number, item in enumerate(items):
             rows = item[1] if isinstance(item, tuple) and len(item) == 2 else item
             columns = getattr(rows, "columns", None)
-            names = None if columns is None else np.asarray(list(columns), dtype=object)
+            names = None if columns is None else np.array(list(columns), dtype=np.object_)
+            if names is not None and not all(isinstance(name, str) for name in names):
+                names = None  # numbered columns are no names, as in scikit-learn
             if number == 0:
                 self.found = names
             elif names is not None and self.found is not None and list(names) != list(self.found):
