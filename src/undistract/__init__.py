@@ -9,24 +9,91 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from undistract.algebra import Moments, SetMoments, Spectrum, rank_functions
+    from undistract.detect import (
+        Alarm,
+        AlarmBudget,
+        Conformal,
+        DiscriminativeDetector,
+        Explanation,
+        FocusDetector,
+        MostSets,
+        NearestDetector,
+        Quantile,
+        RidgeMahalanobis,
+        Scores,
+        SparseCombinationDetector,
+        Tail,
+        Threshold,
+        detector,
+        explain,
+        find_alarms,
+    )
     from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
     from undistract.focus import Focus
+    from undistract.sets import FeatureSet
 
 __all__ = [
+    "Alarm",
+    "AlarmBudget",
+    "Conformal",
+    "DiscriminativeDetector",
     "EvidenceWarning",
+    "Explanation",
+    "FeatureSet",
     "Focus",
+    "FocusDetector",
     "InputError",
     "Moments",
+    "MostSets",
+    "NearestDetector",
     "NoSetsWarning",
+    "Quantile",
+    "RidgeMahalanobis",
+    "Scores",
     "SetMoments",
+    "SparseCombinationDetector",
     "Spectrum",
+    "Tail",
+    "Threshold",
+    "detector",
+    "explain",
+    "find_alarms",
     "rank_functions",
 ]
 
 _ROOMS = {
-    "algebra": ("Moments", "SetMoments", "Spectrum", "rank_functions"),
-    "errors": ("EvidenceWarning", "InputError", "NoSetsWarning"),
+    "algebra": (
+        "Moments",
+        "SetMoments",
+        "Spectrum",
+        "rank_functions",
+    ),
+    "detect": (
+        "Alarm",
+        "AlarmBudget",
+        "Conformal",
+        "DiscriminativeDetector",
+        "Explanation",
+        "FocusDetector",
+        "MostSets",
+        "NearestDetector",
+        "Quantile",
+        "RidgeMahalanobis",
+        "Scores",
+        "SparseCombinationDetector",
+        "Tail",
+        "Threshold",
+        "detector",
+        "explain",
+        "find_alarms",
+    ),
+    "errors": (
+        "EvidenceWarning",
+        "InputError",
+        "NoSetsWarning",
+    ),
     "focus": ("Focus",),
+    "sets.feature_set": ("FeatureSet",),
 }
 _HOME = {name: f"undistract.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -93,7 +93,7 @@ def draw_spectrum(axes: Axes, distraction: Floats, *, n_removed: int, cutoff: fl
         f"the {len(rank)} directions of the data, most distracting first", fontsize=LABEL_SIZE, color=INK, labelpad=8
     )
     axes.set_ylabel("distraction", fontsize=LABEL_SIZE, color=INK)
-    _tidy(axes)
+    tidy(axes)
 
 
 def draw_images(
@@ -182,10 +182,11 @@ def draw_ranked_scores(
     axes.set_yticks([])
     axes.set_ylabel(measure, fontsize=LABEL_SIZE, color=INK)
     axes.set_xlabel(f"all {len(scores)} rows of the test, strangest first", fontsize=LABEL_SIZE, color=INK, labelpad=8)
-    _tidy(axes)
+    tidy(axes)
 
 
-def _tidy(axes: Axes) -> None:
+def tidy(axes: Axes) -> None:
+    """Take away what carries no meaning: the upper and right borders, dark ticks."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT)
     axes.tick_params(colors=FAINT, labelsize=LABEL_SIZE, length=3)

@@ -1,0 +1,187 @@
+"""From sets to alarms in one estimator: what to ignore, what is strange, and from where on somebody is called.
+
+sets ─► focus ─► detector ─► scores of held-out sets ─► threshold
+rows ─► focus ─► detector ─► scores ──────────────────► alarms
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from undistract.algebra.set_labels import number_sets
+from undistract.detect.adapters import detector as as_detector
+from undistract.detect.alarms import Alarm, find_alarms
+from undistract.detect.calibration import Rows, held_out_scores
+from undistract.detect.scores import Detector, Scores, turned
+from undistract.detect.thresholds import Quantile, ThresholdRule
+from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+
+
+class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn from sets of normal rows what to ignore, how to score, and when to alarm.
+
+    Parameters
+    ----------
+    focus : transformer
+        A `Focus`, or any transformer whose ``fit`` takes ``sets``.
+    detector : str or object, default="nearest"
+        Anything that `undistract.detect.detector` takes.
+    threshold : rule or float, optional
+        How the threshold comes from held-out normal sets: `Quantile`, `Conformal`, `MostSets`, `Tail` or `AlarmBudget`;
+        a number is the rate of a `Quantile`. By default one row in a hundred of a normal set may alarm.
+    n_folds : int, default=5
+        Sets are held out in so many folds to calibrate the threshold: focus and detector never see what they calibrate
+        on.
+    adapt : bool, default=False
+        False, novelty: the detector is fitted once, on the normal rows. True, as in the paper: it is fitted on the very
+        rows that are scored, so that the context of the test set defines what is normal there.
+
+    Attributes
+    ----------
+    focus_, detector_ : fitted parts (`detector_` is unfitted with ``adapt=True``)
+    threshold_ : Threshold
+        What is promised, and on what evidence.
+    offset_ : float
+        Minus the threshold's value: `decision_function` is ``score_samples - offset_``.
+    scores_ : (n,) array
+        Anomaly scores of the rows it was fitted on, each by a model that never saw its set.
+
+    Examples
+    --------
+    >>> from undistract import Focus
+    >>> rng = np.random.default_rng(0)
+    >>> days = np.repeat(np.arange(20), 60)
+    >>> light = np.linspace(-30, 30, 8)
+    >>> X = rng.normal(size=(20, 8))[days] + rng.normal(size=(1200, 8)) + rng.normal(size=(1200, 1)) * light
+    >>> watch = FocusDetector(Focus()).fit(X, sets=days)
+    >>> event = X[:1] + [0, 0, 0, 9, 9, 0, 0, 0]
+    >>> watch.predict(np.vstack([X[:3], event]))
+    array([ 1,  1,  1, -1])
+    """
+
+    __metadata_request__fit = {"sets": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        focus: Any,
+        detector: Any = "nearest",
+        threshold: ThresholdRule | float | None = None,
+        *,
+        n_folds: int = 5,
+        adapt: bool = False,
+    ) -> None:
+        self.focus = focus
+        self.detector = detector
+        self.threshold = threshold
+        self.n_folds = n_folds
+        self.adapt = adapt
+
+    def fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
+        """Learn from normal rows.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        y : ignored
+        sets : (n,) sequence of hashables
+            Which set each row belongs to. Without it nothing is ignored (with a warning), and consecutive stretches of
+            rows stand in for sets when the threshold is calibrated.
+        """
+        rule = self._rule()
+        rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        names, codes = (None, None) if sets is None else number_sets(sets, len(rows))
+        focus = clone(self.focus)
+        self.focus_ = focus.fit(rows) if names is None else focus.fit(rows, sets=codes)
+        self.detector_ = as_detector(clone(self.detector, safe=False))
+        if not self.adapt:
+            self.detector_.fit(self.focus_.transform(rows))
+        stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
+        members = [np.flatnonzero(stretches == code) for code in np.unique(stretches)]
+        held_out = held_out_scores(
+            self._learn_without(codes is not None), [rows[one] for one in members], n_folds=self.n_folds
+        )
+        self.scores_ = np.empty(len(rows))
+        for one, found in zip(members, held_out, strict=True):
+            self.scores_[one] = found
+        self.threshold_ = rule(held_out)
+        self.offset_ = -self.threshold_.value
+        return self
+
+    def anomaly_score(self, X: Any) -> NDArray[np.float64]:
+        """Score rows X (n, d): high is strange."""
+        rows = self._rows(X)
+        return self._scored(self.focus_, self.detector_, rows)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Score rows as scikit-learn does: low is strange."""
+        return turned(self.anomaly_score(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How far each row is on the normal side of the threshold; negative rows alarm."""
+        scores = self.score_samples(X)
+        if not np.isfinite(self.offset_):
+            raise InputError(
+                f"{self.threshold_.rule} has no fixed value for a lone row with {self.threshold_.n_sets} sets. "
+                "Use predict or p_values on whole sets, or a Quantile."
+            )
+        return scores - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return -1 for rows that alarm and 1 for the others; the rows count as one set where the rule judges sets."""
+        scores = self.anomaly_score(X)
+        return np.where(self.threshold_.alarms(scores), -1, 1)
+
+    def p_values(self, X: Any) -> NDArray[np.float64]:
+        """Say how rare each row's score is among held-out normal sets."""
+        scores = self.anomaly_score(X)
+        return self.threshold_.p_values(scores)
+
+    def find_alarms(
+        self, X: Any, *, name: Hashable = "rows", times: Any = None, gap: int = 0, gap_seconds: float | None = None
+    ) -> list[Alarm]:
+        """Score one set and join its alarms, the strongest first."""
+        scores = Scores(name, self.anomaly_score(X), times)
+        return find_alarms(scores, self.threshold_, gap=gap, gap_seconds=gap_seconds)
+
+    def _rule(self) -> ThresholdRule:
+        if not callable(self.threshold):
+            return Quantile() if self.threshold is None else Quantile(self.threshold)
+        return self.threshold
+
+    def _learn_without(self, with_sets: bool) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
+        """Return what learns from some of the sets, for `held_out_scores`."""
+
+        def learn(train: list[Rows]) -> Callable[[Rows], Any]:
+            rows = np.concatenate(train)
+            owner = np.repeat(np.arange(len(train)), [len(one) for one in train])
+            focus, scorer = clone(self.focus), as_detector(clone(self.detector, safe=False))
+            with warnings.catch_warnings():
+                # What speaks against the evidence was said when all sets were learned.
+                warnings.simplefilter("ignore", EvidenceWarning)
+                warnings.simplefilter("ignore", NoSetsWarning)
+                # One set that is left cannot say what to ignore.
+                several = with_sets and len(train) > 1
+                focus = focus.fit(rows, sets=owner) if several else focus.fit(rows)
+            if not self.adapt:
+                scorer.fit(focus.transform(rows))
+            return lambda held_out: self._scored(focus, scorer, held_out)
+
+        return learn
+
+    def _scored(self, focus: Any, scorer: Detector, rows: Rows) -> NDArray[np.float64]:
+        projected = focus.transform(rows)
+        if self.adapt:
+            return clone(scorer, safe=False).fit(projected).scores_  # type: ignore[no-any-return]
+        return scorer.anomaly_score(projected)
+
+    def _rows(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        rows: Rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return rows

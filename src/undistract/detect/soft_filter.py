@@ -1,0 +1,81 @@
+"""A fitted Focus as a penalty: what the training sets call distracting costs more to use.
+
+    ρ/2 vᵀ(I + γC)v,     C = Σ f_i a_i a_iᵀ  over the removed directions, ‖a_i‖ = 1
+
+With u = (I + γC)^½ v this is plain ridge on the rows (I + γC)^(-½) x, so no solver needs to know of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from undistract.detect.rows import Rows
+from undistract.errors import InputError
+
+
+class Distraction(Protocol):
+    """What is read of a fitted `Focus`: patterns (d, q) and distraction (q or more), largest first."""
+
+    patterns_: NDArray[np.float64]
+    distraction_: NDArray[np.float64]
+    n_removed_: int
+
+
+@dataclass(frozen=True, eq=False)
+class SoftFilter:
+    """The rows' filter (I + γC)^(-½) = I - U diag(shrink) Uᵀ, with U (d, r) orthonormal.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> focus = SimpleNamespace(patterns_=np.array([[2.0], [0.0]]), distraction_=np.ones(1), n_removed_=1)
+    >>> SoftFilter.of(focus, strength=3.0, n_features=2)(np.ones((1, 2)))
+    array([[0.5, 1. ]])
+    """
+
+    directions: Rows
+    shrink: Rows
+
+    @classmethod
+    def of(cls, penalty: Distraction | None, strength: float, n_features: int) -> Self:
+        """Make the filter of a fitted Focus; without one, or when it removes nothing, rows pass unchanged."""
+        patterns, distraction = _removed(penalty, n_features)
+        # C = MMᵀ/γ with M = [√(γ f_i) a_i]: its left singular vectors diagonalise I + γC.
+        directions, values, _ = np.linalg.svd(patterns * np.sqrt(strength * distraction), full_matrices=False)
+        return cls(directions, 1 - 1 / np.hypot(1, values))
+
+    def __call__(self, X: Rows) -> Rows:
+        """Filter rows (n, d)."""
+        return X - (X @ self.directions * self.shrink) @ self.directions.T
+
+
+def _removed(penalty: Any, n_features: int) -> tuple[Rows, Rows]:
+    """Read the removed patterns, at unit length (d, r), and how distracting each is (r,)."""
+    if penalty is None:
+        return np.zeros((n_features, 0)), np.zeros(0)
+    missing = [name for name in ("patterns_", "distraction_", "n_removed_") if not hasattr(penalty, name)]
+    if missing:
+        raise InputError(
+            f"penalty={penalty!r} has no {', '.join(missing)}. Give a fitted Focus, "
+            "and FrozenEstimator(focus) where the detector is cloned."
+        )
+    n_removed = int(penalty.n_removed_)
+    patterns = np.asarray(penalty.patterns_, dtype=np.float64)[:, :n_removed]
+    distraction = np.asarray(penalty.distraction_, dtype=np.float64)[:n_removed]
+    if patterns.shape != (n_features, n_removed) or distraction.shape != (n_removed,):
+        raise InputError(
+            f"The penalty removes {n_removed} directions, with patterns of shape {patterns.shape} and "
+            f"{distraction.size} distractions, but X has {n_features} features. Fit both on the same."
+        )
+    if not (np.isfinite(patterns).all() and patterns.any(axis=0).all() and (distraction >= 0).all()):
+        raise InputError(
+            "The penalty removes a pattern that is zero or not finite, or one with a negative distraction. "
+            "Give a fitted Focus as it is."
+        )
+    # Brought near 1 first, so that the squares in the norm neither overflow nor vanish.
+    patterns = patterns / np.abs(patterns).max(axis=0)
+    return patterns / np.linalg.norm(patterns, axis=0), distraction

@@ -1,0 +1,100 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from undistract.detect.alarms import find_alarms
+from undistract.detect.conformal import Conformal
+from undistract.detect.scores import Scores
+from undistract.errors import InputError
+
+values = st.lists(st.integers(0, 9).map(float) | st.just(np.nan), max_size=40).map(np.array)
+gaps = st.integers(0, 4)
+
+
+def rows_of(alarms):
+    return [row for alarm in alarms for row in range(alarm.start, alarm.stop)]
+
+
+@given(values)
+def test_without_a_gap_alarms_cover_exactly_the_rows_over_the_threshold(values):
+    covered = rows_of(find_alarms(Scores("day", values), 4))
+    assert sorted(covered) == np.flatnonzero(values > 4).tolist()
+
+
+@given(values, gaps)
+def test_alarms_do_not_overlap_and_the_strongest_is_first(values, gap):
+    alarms = find_alarms(Scores("day", values), 4, gap=gap)
+    assert len(set(rows_of(alarms))) == len(rows_of(alarms))
+    assert [alarm.score for alarm in alarms] == sorted((alarm.score for alarm in alarms), reverse=True)
+
+
+@given(values, gaps)
+def test_an_alarm_starts_stops_and_peaks_over_the_threshold(values, gap):
+    for alarm in find_alarms(Scores("day", values), 4, gap=gap):
+        inside = values[alarm.start : alarm.stop]
+        assert min(inside[0], inside[-1]) > 4
+        assert alarm.score == inside.max() == values[alarm.peak]
+        assert alarm.start <= alarm.peak < alarm.stop
+
+
+@given(values, gaps)
+def test_rows_never_scored_belong_to_no_alarm(values, gap):
+    assert not np.isnan(values[rows_of(find_alarms(Scores("day", values), 4, gap=gap))]).any()
+
+
+@given(values, gaps)
+def test_alarms_are_apart_by_more_than_the_gap_or_by_a_row_never_scored(values, gap):
+    alarms = sorted(find_alarms(Scores("day", values), 4, gap=gap), key=lambda alarm: alarm.start)
+    for one, following in pairwise(alarms):
+        between = values[one.stop : following.start]
+        assert len(between) > gap or np.isnan(between).any()
+
+
+@given(values, gaps)
+def test_inside_an_alarm_no_hole_is_longer_than_the_gap(values, gap):
+    for alarm in find_alarms(Scores("day", values), 4, gap=gap):
+        over = np.flatnonzero(values[alarm.start : alarm.stop] > 4)
+        assert (np.diff(over) <= gap + 1).all()
+
+
+@given(values, gaps)
+def test_steady_times_join_by_seconds_as_rows_do(values, gap):
+    timed = Scores("day", values, np.arange(len(values)) * 10.0)
+    by_rows = find_alarms(timed, 4, gap=gap)
+    assert find_alarms(timed, 4, gap_seconds=10.0 * (gap + 1)) == by_rows
+
+
+def test_alarms_carry_the_times_of_their_first_and_last_row():
+    times = np.datetime64("2024-03-01T12:00:00") + np.arange(5).astype("timedelta64[m]")
+    (alarm,) = find_alarms(Scores("gate", [0.0, 5.0, 0.0, 7.0, 0.0], times), 4, gap_seconds=120)
+    assert (alarm.start, alarm.stop, alarm.peak, alarm.score) == (1, 4, 3, 7.0)
+    assert (alarm.start_time, alarm.stop_time) == (times[1], times[3])
+    assert len(find_alarms(Scores("gate", [0.0, 5.0, 0.0, 7.0, 0.0], times), 4, gap_seconds=119)) == 2
+
+
+def test_a_clock_set_back_joins_nothing():
+    back = Scores("gate", [5.0, 0.0, 5.0], [100.0, 101.0, 3.0])
+    assert len(find_alarms(back, 4, gap_seconds=50)) == 2
+
+
+def test_a_threshold_is_asked_about_the_whole_set():
+    calm = [np.arange(100.0)] * 5
+    new = Scores("street", np.append(np.arange(98.0), [500.0, 600.0]))
+    (alarm,) = find_alarms(new, Conformal(0.01)(calm))
+    assert (alarm.name, alarm.start, alarm.stop) == ("street", 98, 100)
+
+
+@pytest.mark.parametrize("values", [[], [np.nan], [np.nan, np.nan], [1.0, 2.0]])
+def test_nothing_over_the_threshold_is_no_alarm(values):
+    assert find_alarms(Scores("day", values), 4) == []
+    assert find_alarms(Scores("day", values), Conformal(0.1)([[5.0, 6.0]])) == []
+
+
+def test_a_gap_needs_a_size_and_seconds_need_times():
+    with pytest.raises(InputError, match="0 or more"):
+        find_alarms(Scores("day", [1.0]), 4, gap=-1)
+    with pytest.raises(InputError, match="'day' has no times"):
+        find_alarms(Scores("day", [1.0]), 4, gap_seconds=5)

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from undistract.detect.alarms import find_alarms
+from undistract.detect.budget import AlarmBudget
+from undistract.detect.scores import Scores
+from undistract.errors import EvidenceWarning, InputError
+
+
+@pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
+@given(st.integers(0, 1000), st.integers(0, 3), st.sampled_from([0.5, 2.0, 5.0]))
+def test_the_budget_is_kept_on_the_calibration_sets_at_this_and_any_higher_threshold(seed, gap, alarms):
+    calm = np.random.default_rng(seed).normal(size=(3, 50)).round(1)
+    value = AlarmBudget(alarms, rows_per_day=25, gap=gap, share=0.5)(calm).value
+    for higher in (0, 0.1, 0.5, 1):
+        raised = [len(find_alarms(Scores("calm", one), value + higher, gap=gap)) for one in calm]
+        assert np.mean(raised) / 2 <= alarms + 1e-9  # a set is two days
+    assert np.mean(calm > value) <= 0.5
+
+
+def test_joining_neighbours_buys_a_lower_threshold():
+    steady = np.convolve(np.random.default_rng(0).normal(size=2000), np.ones(20), "valid")
+    apart = AlarmBudget(2, rows_per_day=200)([np.random.default_rng(0).permutation(steady)])
+    joined = AlarmBudget(2, rows_per_day=200)([steady])
+    assert joined.value < apart.value
+    assert AlarmBudget(2, rows_per_day=200, gap=5)([steady]).value < joined.value
+
+
+def test_one_alarm_without_end_does_not_keep_the_budget():
+    hump = np.minimum(np.arange(100), np.arange(100)[::-1])  # one alarm, at any threshold
+    assert np.mean(hump > AlarmBudget(5, rows_per_day=100, share=0.1)([hump]).value) <= 0.1
+
+
+@pytest.mark.parametrize(
+    "times",
+    [np.arange(2880) * 60.0, np.datetime64("2024-03-01T00:00") + np.arange(2880).astype("timedelta64[m]")],
+    ids=["seconds", "datetime64"],
+)
+def test_times_tell_the_rows_of_a_day(times):
+    calm = np.random.default_rng(0).normal(size=2880)
+    by_times = AlarmBudget(5)([Scores("server", calm, times)])
+    assert by_times.rate == pytest.approx(5 / 1440)
+    assert by_times.value == AlarmBudget(5, rows_per_day=1440)([calm]).value
+
+
+def test_what_cannot_be_known_is_said():
+    with pytest.raises(InputError, match="1 of 2 calibration sets have no times"):
+        AlarmBudget(5)([Scores("a", [1.0, 2.0], [0.0, 1.0]), Scores("b", [1.0, 2.0])])
+    with pytest.raises(InputError, match="times must rise"):
+        AlarmBudget(5)([Scores("a", [1.0, 2.0], [7.0, 7.0])])
+    with pytest.raises(InputError, match="above 0"):
+        AlarmBudget(0)
+    with pytest.warns(EvidenceWarning, match="A rate of 0.01 was asked"):
+        AlarmBudget(1, rows_per_day=100)([np.arange(10.0)])
