@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from undistract import Focus
-from undistract.demo import DETECTORS, NEIGHBOURS, compare, local_outlier_factor, run_demo, tell
+from undistract.demo import DETECTORS, NEIGHBOURS, compare, run_demo, tell
 from undistract.errors import EvidenceWarning
 from undistract.sets import digits_under_light
 
@@ -65,18 +65,6 @@ def test_false_alarms_are_the_normal_rows_among_the_strongest(demo):
     found = demo.comparison(NEIGHBOURS).raw
     strongest = sorted(range(len(found.scores)), key=lambda row: -found.scores[row])[:8]
     assert found.false_alarms == sum(not demo.digits.is_anomaly[row] for row in strongest)
-
-
-@pytest.mark.parametrize("name", DETECTORS)
-def test_a_score_is_high_when_strange(name):
-    X = np.random.default_rng(0).normal(size=(100, 5))
-    X[17] += 20
-    assert DETECTORS[name](X).argmax() == 17
-
-
-def test_the_local_outlier_factor_of_an_ordinary_row_is_about_one():
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    assert np.median(local_outlier_factor(X)) == pytest.approx(1.0, abs=0.1)
 
 
 def test_the_story_shows_cautions_as_words_and_not_as_a_warning(demo):

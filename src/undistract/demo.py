@@ -9,17 +9,18 @@ on it (the oracle, which nobody has in practice).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
-from sklearn.metrics import average_precision_score
-from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+from sklearn.neighbors import LocalOutlierFactor
 
 from undistract.arrays import Floats
+from undistract.detect import NearestDetector, detector, quality
 from undistract.errors import EvidenceWarning, InputError
 from undistract.focus import Focus
 from undistract.sets import DigitsUnderLight, digits_under_light
@@ -35,30 +36,11 @@ NEIGHBOURS = "10 nearest neighbours"
 NAMES = ("zeros", "ones", "twos", "threes", "fours", "fives", "sixes", "sevens", "eights", "nines")
 
 
-def neighbour_distance(X: Floats) -> Floats:
-    """Mean distance of each row to its ten nearest neighbours."""
-    distances, _ = NearestNeighbors(n_neighbors=10).fit(X).kneighbors()  # (n, 10), a row is not its own neighbour
-    mean: Floats = distances.mean(axis=1)
-    return mean
-
-
-def local_outlier_factor(X: Floats) -> Floats:
-    """How much thinner the rows lie around each row than around its neighbours."""
-    factor: Floats = -LocalOutlierFactor(n_neighbors=20).fit(X).negative_outlier_factor_
-    return factor
-
-
-def isolation(X: Floats) -> Floats:
-    """How few random cuts set each row apart from the others."""
-    score: Floats = -IsolationForest(random_state=0).fit(X).score_samples(X)
-    return score
-
-
-# Each is fitted on the very rows it scores. A score is high when strange: scikit-learn's sign is turned above.
-DETECTORS: Mapping[str, Callable[[Floats], Floats]] = {
-    NEIGHBOURS: neighbour_distance,
-    "Local outlier factor": local_outlier_factor,
-    "Isolation forest": isolation,
+# Each is fitted on the very rows it scores: the test set itself says what is usual there.
+DETECTORS: Mapping[str, Any] = {
+    NEIGHBOURS: NearestDetector(n_neighbors=10),
+    "Local outlier factor": LocalOutlierFactor(n_neighbors=20),
+    "Isolation forest": IsolationForest(random_state=0),
 }
 
 
@@ -116,17 +98,17 @@ def run_demo(seed: int = 0) -> Demo:
     return Demo(seed, digits, focus, comparisons)
 
 
-def compare(detector: str, digits: DigitsUnderLight, focus: Focus) -> Comparison:
+def compare(name: str, digits: DigitsUnderLight, focus: Focus) -> Comparison:
     """Let one detector look at the test set as it is, through FOCUS, and without light."""
-    score = DETECTORS[detector]
     versions = (digits.test, focus.transform(digits.test), digits.clean)
-    return Comparison(detector, *(_outcome(score(rows), digits.is_anomaly) for rows in versions))
+    return Comparison(name, *(_outcome(name, rows, digits.is_anomaly) for rows in versions))
 
 
-def _outcome(scores: Floats, is_anomaly: npt.NDArray[np.bool_]) -> Outcome:
-    strongest = np.argsort(-scores, kind="stable")[: is_anomaly.sum()]
-    precision = float(average_precision_score(is_anomaly, scores))
-    return Outcome(scores, precision, int((~is_anomaly[strongest]).sum()))
+def _outcome(name: str, rows: Floats, is_anomaly: npt.NDArray[np.bool_]) -> Outcome:
+    scores = clone(detector(DETECTORS[name])).fit(rows).scores_
+    n_hidden = int(is_anomaly.sum())
+    found = quality(scores, is_anomaly, k=n_hidden)
+    return Outcome(scores, found.average_precision, round(n_hidden * (1 - found.precision_at_k)))
 
 
 def tell(demo: Demo, console: Console) -> None:

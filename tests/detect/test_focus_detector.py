@@ -1,16 +1,31 @@
 """From sets to alarms in one estimator."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.covariance import EllipticEnvelope
 from sklearn.ensemble import IsolationForest
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GroupKFold, cross_val_predict
-from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
+from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from undistract import Focus, InputError
-from undistract.detect import AlarmBudget, Conformal, FocusDetector, MostSets, NearestDetector, Quantile, quality
+from undistract.detect import (
+    AlarmBudget,
+    Conformal,
+    FocusDetector,
+    MostSets,
+    NearestDetector,
+    Quantile,
+    detector,
+    quality,
+)
 
 LIGHT = np.linspace(-30, 30, 8)
 
@@ -137,6 +152,77 @@ def test_with_adapt_the_context_defines_what_is_strange():
     odd += 40 * np.array([1, -1, 1, -1, 1, -1, 1, -1])  # a context unlike any in training, calm in itself
     assert (FocusDetector(Focus()).fit(X, sets=days).predict(odd) == -1).all()
     assert (FocusDetector(Focus(), adapt=True).fit(X, sets=days).predict(odd) == -1).mean() < 0.2
+
+
+def test_six_detectors_of_scikit_learn_and_three_of_pyod_find_the_event_behind_focus():
+    pytest.importorskip("pyod", reason="PyOD is not installed: pip install 'undistract[pyod]'")
+    from pyod.models.ecod import ECOD
+    from pyod.models.hbos import HBOS
+    from pyod.models.knn import KNN
+
+    X, days = normal_days()
+    focus = Focus().fit(X, sets=days)
+    today, _ = a_day_with_events()
+    today = np.delete(today, [41, 42, 90], axis=0)
+    today[40] += np.array([0, 9, 0, 0, -9, 0, 9, 0])  # one event, far out, in a hundred calm rows
+    models = [
+        IsolationForest(random_state=0),
+        LocalOutlierFactor(),
+        OneClassSVM(nu=0.1),
+        EllipticEnvelope(random_state=0),
+        KernelDensity(),
+        GaussianMixture(random_state=0),  # with two, one would adopt the event
+        KNN(),
+        HBOS(),
+        ECOD(),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyOD's own, of no concern here
+        found = {type(model).__name__: detector(model).fit(focus.transform(today)).scores_.argmax() for model in models}
+    assert set(found.values()) == {40}, found
+
+
+BAD_ROWS = {
+    "NaN": np.full((4, 8), np.nan),
+    "inf": np.full((4, 8), np.inf),
+    "empty": np.empty((0, 8)),
+    "one dimension": np.zeros(8),
+    "wrong width": np.zeros((4, 7)),
+    "objects": np.full((4, 8), "a", dtype=object),
+    "sparse": csr_array(np.eye(8)),
+    "ragged": [[0.0] * 8, [0.0] * 7],
+}
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+@pytest.mark.parametrize("use", ["anomaly_score", "predict", "decision_function", "p_values", "find_alarms", "fit"])
+def test_rows_that_cannot_be_scored_are_refused_with_a_reason(kind, use):
+    X, days = normal_days()
+    watch = FocusDetector(Focus(), "mahalanobis").fit(X, sets=days)
+    if (kind, use) == ("wrong width", "fit"):
+        pytest.skip("fit learns the width anew")
+    with pytest.raises((ValueError, TypeError)) as refusal:
+        getattr(watch, use)(BAD_ROWS[kind])
+    assert len(str(refusal.value)) > 20
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-300, 1e300])
+def test_rows_on_any_scale_are_scored_or_refused(scale):
+    X, days = normal_days()
+    try:
+        scores = FocusDetector(Focus(), "mahalanobis").fit(X * scale, sets=days).anomaly_score(X * scale)
+    except InputError:
+        return
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
+@pytest.mark.parametrize("rows", [np.zeros((60, 3)), np.ones((60, 3)) * 7, np.repeat(np.eye(3), 20, axis=0)])
+def test_constant_and_duplicate_rows_are_scored(rows):
+    days = np.arange(60) % 6
+    watch = FocusDetector(Focus(), "nearest").fit(rows, sets=days)
+    assert np.isfinite(watch.anomaly_score(rows)).all()
+    assert (watch.predict(rows + 50.0) == -1).all()
 
 
 def test_sets_are_routed_and_whole_sets_held_out():
