@@ -10,12 +10,13 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check laws format clean
 
 help:
 	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
+	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
@@ -31,6 +32,9 @@ check: $(VENV)/check.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+laws: $(VENV)/test.ready
+	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .

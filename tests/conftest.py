@@ -7,8 +7,10 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+# `make laws` asks for a thousand examples of each law; the tests are content with a hundred.
 settings.register_profile("tests", deadline=None, max_examples=100, print_blob=True, derandomize=True)
-settings.load_profile("tests")
+settings.register_profile("long", settings.get_profile("tests"), max_examples=1000)
+settings.load_profile(os.environ.get("UNDISTRACT_LAWS", "tests"))
 
 
 @pytest.fixture(autouse=True, scope="session")
