@@ -250,14 +250,23 @@ class Moments:
             "it cannot grow any more. Where sets come in pieces, use partial_fit from the start."
         )
 
-    def wander(self, filters: Floats) -> tuple[Floats, Floats]:
+    def wander(self, filters: Floats, inside: Floats | None = None) -> tuple[Floats, Floats]:
         """How far the readings of set means wander by chance alone, for each filter (column).
+
+        Parameters
+        ----------
+        filters : (d, q) array
+        inside : (q,) array, optional
+            wᵀ within w where it is known: with sets of one size and weight, the answer is a multiple of it.
 
         Returns
         -------
         noise, noise_squared : (q,) arrays
             Σ P_m/(n_m(n_m-1)) wᵀS_m w and Σ P_m²/(n_m(n_m-1)) wᵀS_m w, S_m the scatter of set m.
         """
+        if inside is not None and balanced(self.counts, self.weights):
+            noise = inside / max(int(self.counts[0]) - 1, 1)
+            return noise, noise / self.n_sets
         first, second = (self.store.energy(which, self.counts, self.weights, filters) for which in (1, 2))
         return first / self._weight, second / self._weight**2
 

@@ -49,7 +49,8 @@ def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
         half = solve_triangular(lower, inner, lower=True, check_finite=False)
         distraction, vectors = _largest_first(solve_triangular(lower, half.T, lower=True, check_finite=False))
         filters, patterns = solve_triangular(lower.T, vectors, check_finite=False), lower @ vectors
-    return _solution(distraction, filters / scale[:, None], patterns * scale[:, None], _rank(within))
+    filters, patterns = filters / scale[:, None], patterns * scale[:, None]
+    return _solution(distraction, filters if lower is not None else _inside(patterns, filters), patterns, _rank(within))
 
 
 def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, epsilon: float) -> Solution:
@@ -76,29 +77,35 @@ def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, ep
     inner_axes, lengths_along, axes = svd(triangle, check_finite=False)
     real = lengths_along > _rounding(len(rows)) * lengths_along[0]
     variances, axes = lengths_along[real] ** 2, axes[real].T  # (q,), (n, q)
-    directions = basis @ inner_axes[:, real]  # (d, q) orthonormal
+    inner_axes = inner_axes[:, real]  # (n, q); basis · inner_axes are orthonormal directions
     starts = np.cumsum(counts) - counts
     set_sums = np.add.reduceat(axes, starts, axis=0) / np.sqrt(counts)[:, None]  # UᵀZ, (M, q)
     shrink = np.sqrt(variances / (variances + epsilon))
     distraction, vectors = _largest_first((np.eye(len(shrink)) - set_sums.T @ set_sums) * np.outer(shrink, shrink))
     roots = np.sqrt(variances + epsilon)[:, None]
-    inside = deviations * roots_of_weight / lengths
+    filters = (basis @ (inner_axes @ (vectors / roots))) / scale[:, None]
+    patterns = (basis @ (inner_axes @ (vectors * roots))) * scale[:, None]
+    within = deviations * roots_of_weight / lengths
     return _solution(
-        distraction,
-        (directions @ (vectors / roots)) / scale[:, None],
-        (directions @ (vectors * roots)) * scale[:, None],
-        _rank(inside @ inside.T),
+        distraction, _inside(patterns, filters) if epsilon == 0 else filters, patterns, _rank(within @ within.T)
     )
 
 
 def _solution(distraction: Floats, filters: Floats, patterns: Floats, n_moving: int) -> Solution:
     n_moving = min(n_moving, len(distraction))
     distraction[n_moving:] = 0.0  # what is left there is rounding, magnified by a tiny cushion
-    if patterns.shape[1] < len(patterns):
-        # Where the metric is singular a filter may hold anything from its null space, and would read it in new rows.
-        basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
-        filters = basis @ (basis.T @ filters)
     return Solution(distraction, filters, patterns, n_moving)
+
+
+def _inside(patterns: Floats, filters: Floats) -> Floats:
+    """Keep of filters what lies in the span of the patterns.
+
+    Where the metric is singular, a change of scale gives filters a part in its null space, and they would read that in
+    new rows.
+    """
+    basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
+    inside: Floats = basis @ (basis.T @ filters)
+    return inside
 
 
 def _factor(metric: Floats) -> Floats | None:

@@ -180,7 +180,7 @@ def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:
     within = solution.distraction  # wᵀ within w, because wᵀ metric w = 1
     between = 1.0 - within - epsilon * (solution.filters**2).sum(axis=0)
     shares, single = moments.shares, moments.counts == 1
-    noise, noise_squared = moments.wander(solution.filters)
+    noise, noise_squared = moments.wander(solution.filters, inside=within)
     # A set of one row shows no variation of its own: the others speak for it.
     unbiased = (within + noise) / float(1.0 - shares[single].sum())
     wander = noise - noise_squared + unbiased * float((shares * (1 - shares))[single].sum())
