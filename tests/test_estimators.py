@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from undistract import Focus, InputError, NoSetsWarning
+from undistract import EvidenceWarning, Focus, InputError, Moments, NoSetsWarning
 
 
 class FocusWithSets(Focus):
@@ -234,6 +234,20 @@ def test_without_sets_there_is_one_warning_and_nothing_is_removed(lit):
     assert np.array_equal(focus.transform(X), X)
     assert set(focus.kinds_) == {"unknown"}
     assert "no sets" in focus.describe()
+
+
+@pytest.mark.parametrize("door", ["fit", "fit_sets", "fit_moments"])
+def test_a_warning_points_at_the_caller_s_own_line(lit, door):
+    X, _, sets = lit
+    few = {name: X[sets == name] for name in range(3)}
+    learn = {
+        "fit": lambda: Focus().fit(np.concatenate([*few.values()]), sets=np.repeat([*few], 40)),
+        "fit_sets": lambda: Focus().fit_sets(few),
+        "fit_moments": lambda: Focus().fit_moments(Moments.of(few)),
+    }
+    with pytest.warns(EvidenceWarning) as said:
+        learn[door]()
+    assert {one.filename for one in said} == {__file__}
 
 
 def test_a_constant_feature_is_kept_as_it_is_and_changes_nothing(lit):

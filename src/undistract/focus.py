@@ -284,9 +284,9 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
             self.__dict__.pop("feature_names_in_", None)
             if feature_names is not None:
                 self.feature_names_in_ = feature_names
-            return self._learn(moments)
+            return self._learn(moments, stacklevel=4)
 
-    def _learn(self, moments: Moments, *, may_wait: bool = False) -> Self:
+    def _learn(self, moments: Moments, *, may_wait: bool = False, stacklevel: int = 3) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
         check_cushion(self.cushion)
         check_cut(self.cutoff, self.n_remove)
@@ -302,11 +302,11 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
                 "Focus was fitted without sets, so nothing is removed. Say which set (video, machine, person, day) "
                 "each row belongs to: fit(X, sets=labels).",
                 NoSetsWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         # A stream starts with few sets by nature: `describe` says what speaks against its answer so far.
         for caution in () if may_wait else decision.cautions:
-            warnings.warn(caution, EvidenceWarning, stacklevel=3)
+            warnings.warn(caution, EvidenceWarning, stacklevel=stacklevel)
         self.n_features_in_ = moments.n_features
         self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
         self.open_sets_, self.closed_moments_ = {}, moments
