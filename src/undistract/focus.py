@@ -23,15 +23,16 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
 from undistract.algebra.cutoff import check_cut
 from undistract.algebra.set_labels import number_sets
-from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable
-from undistract.arrays import Floats, Rows
+from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
+from undistract.arrays import Rows
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+from undistract.learned import LearnedDirections
 from undistract.sets.columns import ColumnNames
 
 _DTYPES = [np.float64, np.float32]
 
 
-class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Remove the directions of feature space that vary inside every set and never tell sets apart.
 
     Parameters
@@ -217,7 +218,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     def describe(self) -> str:
         """Say in words what was removed, why, and how sure we are."""
         check_is_fitted(self)
-        if not _is_learnable(self.moments_):
+        if not is_learnable(self.moments_):
             sets = "no sets" if self.moments_.names == (None,) else f"{self.moments_.n_sets} set(s)"
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
@@ -231,52 +232,6 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         mixin = OneToOneFeatureMixin if oblique else ClassNamePrefixFeaturesOutMixin
         names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
         return names
-
-    @property
-    def distraction_(self) -> Floats:
-        """How distracting each direction is, (d,), largest first."""
-        return self._for_all_directions(self.spectrum_.distraction)
-
-    @property
-    def debiased_distraction_(self) -> Floats:
-        """Distraction as it would read with endless rows per set, (d,)."""
-        return self._for_all_directions(self.spectrum_.debiased)
-
-    @property
-    def kinds_(self) -> npt.NDArray[Any]:
-        """Say of each direction whether it is distracting, descriptive or constant, (d,)."""
-        if not _is_learnable(self.moments_):
-            return np.full(self.n_features_in_, "unknown")
-        return self.spectrum_.kinds(self.n_removed_)
-
-    @property
-    def filters_(self) -> Floats:
-        """What reads each direction, (d, q)."""
-        return self.spectrum_.filters
-
-    @property
-    def patterns_(self) -> Floats:
-        """How rows move along each direction, (d, q)."""
-        return self.spectrum_.patterns
-
-    @property
-    def components_(self) -> Floats:
-        """Orthonormal basis of what is kept, (k, d)."""
-        return self.projection_.kept_basis
-
-    @property
-    def n_removed_(self) -> int:
-        """How many directions are removed."""
-        return self.cut_.n_removed
-
-    @property
-    def cutoff_(self) -> float:
-        """The least distraction that is removed."""
-        return self.cut_.cutoff
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.projection_.n_out
 
     def _learn_anew(self, moments: Moments, feature_names: Any) -> Self:
         """Learn from moments alone: names of features are those given, or none."""
@@ -293,7 +248,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         if not may_wait:
             check_learnable(moments)
         spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
-        if _is_learnable(moments):
+        if is_learnable(moments):
             spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
             decision = self._decide(spectrum, may_wait)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
@@ -340,15 +295,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         rows: Rows = validate_data(self, X, dtype=_DTYPES, reset=False)
         return rows
 
-    def _for_all_directions(self, values: Floats) -> Floats:
-        """Directions without vectors never varied: their distraction is zero."""
-        return np.pad(values, (0, self.n_features_in_ - len(values)))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _is_learnable(moments: Moments) -> bool:
-    return moments.n_sets > 1 and bool((moments.counts > 1).any())

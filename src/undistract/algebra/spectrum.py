@@ -112,6 +112,11 @@ class Spectrum:
         return kinds
 
 
+def is_learnable(moments: Moments) -> bool:
+    """Tell whether moments show what varies inside sets, and what tells them apart."""
+    return moments.n_sets > 1 and bool((moments.counts > 1).any())
+
+
 def check_learnable(moments: Moments) -> None:
     """Refuse moments that cannot show what varies inside sets, or what tells them apart."""
     if moments.n_sets < 2:
