@@ -4,11 +4,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 # The heavy extras are installed where every test must run; elsewhere their tests skip unless they are present.
-HEAVY  := $(if $(filter true,$(CI)),$(strip $(shell sed 's/#.*//' .ci/extras 2>/dev/null)))
-
-comma := ,
-empty :=
-space := $(empty) $(empty)
+HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
+empty  :=
+TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
 .PHONY: help demo test check laws format clean
 
@@ -24,7 +22,7 @@ demo: $(VENV)/plot.ready
 	@mkdir -p out
 	$(BIN)/undistract demo --save out/demo.png
 
-test: $(VENV)/test.ready
+test: $(VENV)/$(TEST).ready
 	$(BIN)/python -m pytest
 
 check: $(VENV)/check.ready
@@ -33,17 +31,17 @@ check: $(VENV)/check.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-laws: $(VENV)/test.ready
+laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# One rule sets up every kind of environment: plot, test, check are names of extras.
+# One rule sets up every kind of environment: plot, test, check are names of extras, test+pyod are two of them.
 # The lock lets `make demo` and `make test` run side by side on a fresh clone.
 $(VENV)/%.ready: pyproject.toml constraints.txt .ci/extras
-	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/set-up "$*$(if $(filter test,$*),$(addprefix $(comma),$(subst $(space),$(comma),$(HEAVY))))"
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/set-up "$$(echo '$*' | tr + ,)"
 	@touch $@
 
 clean:
