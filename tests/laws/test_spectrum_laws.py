@@ -225,6 +225,17 @@ def test_the_debiased_value_is_the_formula(sets, cushion, prior, kept_values):
     assert spectrum.debiased[seen] == pytest.approx(expected[seen], abs=1e-8)
 
 
+@law
+@given(dependent_sets(), st.sampled_from(["uniform", "by_size"]), st.sampled_from([0, 2**21]))
+def test_the_debiased_value_is_the_formula_where_all_sets_are_of_one_size(sets, prior, kept_values):
+    with limits(kept_values=kept_values):
+        moments = moments_of(sets, prior)
+        spectrum = Spectrum.of(moments, cushion=0.1)
+    seen = spectrum.distraction > 1e-3
+    expected = naive_debiased(sets, moments.shares, spectrum.filters[:, seen])
+    assert spectrum.debiased[seen] == pytest.approx(expected, abs=1e-8)
+
+
 def test_sets_of_one_row_leave_the_debiased_value_whole():
     rng = np.random.default_rng(0)
     sets = [rng.normal(size=(200, 3)) for _ in range(30)] + [rng.normal(size=(1, 3)) for _ in range(1000)]

@@ -17,7 +17,7 @@ from undistract.algebra.named_sets import batches, twice
 from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.set_moments import SetMoments
-from undistract.algebra.store import Folded, KeptRows, balanced, few, sum_sorted
+from undistract.algebra.store import KEPT_VALUES, Folded, KeptRows, balanced, few, sum_sorted
 from undistract.arrays import Floats, Ints, Rows, as_rows, check_range, listed, quiet, same_features
 from undistract.errors import InputError
 
@@ -86,8 +86,9 @@ class Moments:
                 part = _of_piece(name, piece, rule.weights((name,), np.array([piece.count]), n_before)[0], rule.kind)
             n_before += part.n_sets
             parts.append(part)
-            # Like joins with like: a name is then copied a few times, not once for every set that follows.
-            while len(parts) > 1 and parts[-2].n_sets <= parts[-1].n_sets:
+            # Like joins with like: a name is then copied a few times, not once for every set that follows. Large
+            # matrices do not wait for their like: memory stays flat.
+            while len(parts) > 1 and (parts[-2].n_sets <= parts[-1].n_sets or _heavy(parts)):
                 parts[-2:] = [parts[-2] + parts[-1]]
         if not parts:
             raise InputError("There are no sets. Give at least two, each with the rows of one context.")
@@ -169,6 +170,7 @@ class Moments:
         with quiet():
             step = (other.origin - self.origin) + (other.offset - self.offset)  # (d,)
             offset = self.offset + step * (right / (left + right))
+            check_range(step**2, np.zeros(len(step), dtype=bool))
         store: KeptRows | Folded
         a, b = self.store, other.store
         if isinstance(a, KeptRows) and isinstance(b, KeptRows) and few(counts.sum(), self.n_features):
@@ -282,6 +284,12 @@ class Moments:
 
     def _unknown(self, name: Hashable) -> InputError:
         return InputError(f"There is no set {name!r} in these moments; there are {listed(self.names)}.")
+
+
+def _heavy(parts: list[Moments]) -> bool:
+    """Tell whether the matrices of all parts together take more than rows may that are kept."""
+    matrices = sum(isinstance(part.store, Folded) for part in parts)
+    return 4 * matrices * parts[0].n_features ** 2 > KEPT_VALUES
 
 
 def _of_piece(name: Hashable, piece: SetMoments, weight: float, prior: str) -> Moments:
