@@ -23,7 +23,7 @@ from undistract.arrays import Floats
 from undistract.detect import NearestDetector, detector, quality
 from undistract.errors import EvidenceWarning, InputError
 from undistract.focus import Focus
-from undistract.sets import DigitsUnderLight, digits_under_light
+from undistract.sets import UnderLight, digits_under_light
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,7 @@ class Demo:
     """Everything that the demo saw and found."""
 
     seed: int
-    digits: DigitsUnderLight
+    digits: UnderLight[int]
     focus: Focus
     comparisons: tuple[Comparison, ...]  # one per detector
 
@@ -98,7 +98,7 @@ def run_demo(seed: int = 0) -> Demo:
     return Demo(seed, digits, focus, comparisons)
 
 
-def compare(name: str, digits: DigitsUnderLight, focus: Focus) -> Comparison:
+def compare(name: str, digits: UnderLight[int], focus: Focus) -> Comparison:
     """Let one detector look at the test set as it is, through FOCUS, and without light."""
     versions = (digits.test, focus.transform(digits.test), digits.clean)
     return Comparison(name, *(_outcome(name, rows, digits.is_anomaly) for rows in versions))

@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_sets_and_another_seed_gives_others(digits)
         ({"normal": 4}, "normal is 4 and odd is 4; expected two different digits"),
         ({"odd": 10}, "odd is 10"),
         ({"n_hidden": 0}, "n_hidden is 0"),
-        ({"n_hidden": 1000}, "n_hidden is 1000, but there are 181 scans of the digit 4"),
+        ({"n_hidden": 1000}, "n_hidden is 1000, but there are 181 images of 4 to hide"),
         ({"amplitude": -1.0}, "amplitude is -1.0"),
         ({"lit_test": 1.5}, "lit_test is 1.5; expected a share between 0 and 1"),
         ({"lit_training": -0.1}, "lit_training is -0.1"),

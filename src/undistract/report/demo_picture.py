@@ -23,7 +23,7 @@ from undistract.report.plots import (
     draw_title,
     new_figure,
 )
-from undistract.sets import DigitsUnderLight
+from undistract.sets import UnderLight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,16 +36,14 @@ LEFT, RIGHT = 0.1, 0.98
 COUNTS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def demo_picture(
-    focus: Focus, digits: DigitsUnderLight, before: Floats, after: Floats, normal: str, odd: str
-) -> Figure:
+def demo_picture(focus: Focus, digits: UnderLight[int], before: Floats, after: Floats, normal: str, odd: str) -> Figure:
     """Tell the demo in one picture of 1400 pixels width.
 
     Parameters
     ----------
     focus : Focus
         Fitted on ``digits.training``.
-    digits : DigitsUnderLight
+    digits : UnderLight
     before, after : (n,) arrays
         Scores of the test rows as they are, and through `focus`.
     normal, odd : str
@@ -71,7 +69,7 @@ def demo_picture(
     return figure
 
 
-def _draw_learned(figure: Figure, focus: Focus, digits: DigitsUnderLight) -> None:
+def _draw_learned(figure: Figure, focus: Focus, digits: UnderLight[int]) -> None:
     """Draw some training images, the spectrum, and the patterns that are removed."""
     grid = figure.add_gridspec(
         1, 3, left=LEFT, right=RIGHT, top=0.885, bottom=0.665, width_ratios=[1.15, 1.3, 1.0], wspace=0.2
@@ -105,7 +103,7 @@ def _draw_patterns(axes: Axes, removed: Floats) -> None:
         axes.text(0.0, -0.06, words, transform=axes.transAxes, va="top", fontsize=LABEL_SIZE, color=FAINT)
 
 
-def _draw_test(figure: Figure, focus: Focus, digits: DigitsUnderLight, groups: tuple[Group, ...]) -> None:
+def _draw_test(figure: Figure, focus: Focus, digits: UnderLight[int], groups: tuple[Group, ...]) -> None:
     """Draw a few test images of each group, before and after."""
     grid = figure.add_gridspec(1, len(groups), left=LEFT, right=RIGHT, top=0.555, bottom=0.445, wspace=0.08)
     for column, group in enumerate(groups):
@@ -125,7 +123,7 @@ def _draw_test(figure: Figure, focus: Focus, digits: DigitsUnderLight, groups: t
 
 
 def _draw_alarms(
-    figure: Figure, digits: DigitsUnderLight, runs: tuple[Floats, Floats], groups: tuple[Group, ...]
+    figure: Figure, digits: UnderLight[int], runs: tuple[Floats, Floats], groups: tuple[Group, ...]
 ) -> None:
     """Draw who is strangest, before and after: the strongest as images, then everyone."""
     n_hidden = int(digits.is_anomaly.sum())
