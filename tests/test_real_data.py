@@ -6,46 +6,33 @@ from scipy.linalg import subspace_angles
 from scipy.spatial.distance import cdist
 
 from undistract import EvidenceWarning, Focus
-
-GRADIENTS = np.stack(np.meshgrid(np.linspace(-1, 1, 28), np.linspace(-1, 1, 28))).reshape(2, -1)  # (2, 784)
-
-
-def illuminated(data, amplitude, seed=0):
-    """The paper's experiment: characters and silhouettes, rotated and flipped, with light on half of the images."""
-    rng = np.random.default_rng(seed)
-    letters = np.load(data / "emnist" / "emnist_byclass_test_cap500.npz")
-    outlines = np.load(data / "caltech101_silhouettes" / "caltech101_silhouettes_28.npz")
-    classes = [letters["images"][letters["labels"] == one][:100] / np.float32(255) for one in range(62)]
-    # Classes 2 and 91, faces and sunflowers, are the test's.
-    classes += [outlines["images"][outlines["labels"] == one][:100] for one in range(1, 102) if one not in (2, 91)]
-    turned = [np.rot90(one, turn, (1, 2)) for one in classes for turn in range(4)]
-    turned += [np.flip(one, axis) for one in classes for axis in (1, 2)]
-    X = np.concatenate(turned).reshape(-1, 784).astype(np.float32)
-    angle, lit = rng.uniform(0, 2 * np.pi, len(X)), rng.random(len(X)) < 0.5
-    strength = rng.normal(0, amplitude, len(X)) * lit
-    light = np.column_stack([strength * np.cos(angle), strength * np.sin(angle)]) @ GRADIENTS
-    return X + light.astype(np.float32), np.repeat(np.arange(len(turned)), [len(one) for one in turned])
+from undistract.sets import silhouettes_under_light
 
 
 @pytest.fixture(scope="module")
-def focus(data):
-    X, sets = illuminated(data, amplitude=0.5)
-    return Focus().fit(X, sets=sets)
+def silhouettes(data):
+    """The paper's experiment: characters and silhouettes, rotated and flipped, with light on half of the images."""
+    return silhouettes_under_light(data=data, amplitude=0.5)
 
 
-def test_exactly_the_two_directions_of_light_go(focus):
+@pytest.fixture(scope="module")
+def focus(silhouettes):
+    return Focus().fit_sets(silhouettes.training)
+
+
+def test_exactly_the_two_directions_of_light_go(focus, silhouettes):
     assert focus.moments_.n_sets == 966
     assert focus.n_removed_ == 2
-    assert np.degrees(subspace_angles(focus.patterns_[:, :2], GRADIENTS.T)).max() < 2
+    assert np.degrees(subspace_angles(focus.patterns_[:, :2], silhouettes.gradients.T)).max() < 2
 
 
-def test_the_paper_s_setting_removes_a_hundred_directions_with_the_light_among_them(focus):
+def test_the_paper_s_setting_removes_a_hundred_directions_with_the_light_among_them(focus, silhouettes):
     with pytest.warns(EvidenceWarning, match=r"pure noise would put \d+ of 784 directions above it"):
         paper = Focus(cutoff=0.999, cushion=1e-8).fit_moments(focus.moments_)
     assert 85 <= paper.n_removed_ <= 135
     # The light lies inside the span of what goes, but it is not what leads it.
-    assert np.degrees(subspace_angles(paper.patterns_[:, : paper.n_removed_], GRADIENTS.T)).max() < 20
-    assert np.degrees(subspace_angles(paper.patterns_[:, :2], GRADIENTS.T)).max() > 45
+    assert np.degrees(subspace_angles(paper.patterns_[:, : paper.n_removed_], silhouettes.gradients.T)).max() < 20
+    assert np.degrees(subspace_angles(paper.patterns_[:, :2], silhouettes.gradients.T)).max() > 45
 
 
 def test_real_light_on_real_faces_is_found_by_few_people(data):

@@ -16,6 +16,10 @@ class InputError(ValueError):
     """
 
 
+class DownloadError(InputError):
+    """Data could not be fetched: the message says from where, why, and how to go on without a connection."""
+
+
 class EvidenceWarning(UserWarning):
     """The answer stands on thin evidence: the message gives the numbers and says what would help."""
 

@@ -1,50 +1,190 @@
-"""Published images: where they are looked for, and how they get there (first version: a folder)."""
+"""Where published images are looked for, and how they get there.
+
+    data=DIR, or UNDISTRACT_DATA, or a cache folder that is filled by one download  ─►  checked  ─►  Pictures
+
+A checksum that others have published is asked of every download that has one. Of the rest the first download is
+trusted: the sum of what it gave is written beside the file, as `sha256sum` would, and asked every time from then on.
+Anybody can pin a file in the same way. Beyond that, images other than those behind our figures raise a warning.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
-from dataclasses import dataclass
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-import numpy as np
-import numpy.typing as npt
+from undistract.errors import DownloadError, EvidenceWarning, InputError
+from undistract.extras import need
+from undistract.sets.pictures import Pictures
+from undistract.sets.publishers import CHARACTERS, SILHOUETTES, Source
 
-from undistract.arrays import Rows
-from undistract.errors import InputError
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
-SILHOUETTES = "caltech101_silhouettes/caltech101_silhouettes_28.npz"
-EMNIST = "emnist/emnist_byclass_test_cap500.npz"
-
-
-@dataclass(frozen=True, eq=False)
-class Pictures:
-    """Images with a label each, and the names of the labels."""
-
-    images: Rows  # (n, height, width) uint8
-    labels: Rows  # (n,) uint8
-    class_names: npt.NDArray[Any]
-
-    @property
-    def first_label(self) -> int:
-        """The label of the first name: silhouettes count from 1, characters from 0."""
-        return int(self.labels.min())
-
-    def name(self, label: int) -> str:
-        """Return the name of a class."""
-        return str(self.class_names[label - self.first_label])
-
-    def of(self, label: int) -> Rows:
-        """Return the images of one class as (n, height, width) float32, ink is 1."""
-        white = np.float32(self.images.max())
-        chosen: Rows = self.images[self.labels == label] / white
-        return chosen
+FOLDER_VARIABLE = "UNDISTRACT_DATA"
+BY_HAND = (
+    "To go without a download, put the files into a folder DIR as "
+    + " and ".join(f"DIR/{source.file} (or the publisher's {source.original})" for source in (SILHOUETTES, CHARACTERS))
+    + f", and name it with --data DIR, data=DIR or {FOLDER_VARIABLE}=DIR."
+)
 
 
-def pictures(file: str, data: str | Path | None) -> Pictures:
-    """Read one of the published sets of images."""
-    path = Path(data or os.environ.get("UNDISTRACT_DATA", "")) / file
-    if not path.is_file():
-        raise InputError(f"{path} does not exist.")
-    with np.load(path) as held:
-        return Pictures(held["images"], held["labels"], held["class_names"])
+def pictures(source: Source, data: str | Path | None = None) -> Pictures:
+    """Return published images from a folder that has them, or from the cache, which is filled where it is empty.
+
+    Parameters
+    ----------
+    source : Source
+    data : path, optional
+        The folder. Without it the one that UNDISTRACT_DATA names; without that, the cache of this machine.
+    """
+    given = data or os.environ.get(FOLDER_VARIABLE)
+    folder = Path(given or _pooch().os_cache("undistract"))
+    packed, original = folder / source.file, folder / source.original
+    if not given and not packed.is_file() and not original.is_file():
+        fetch(source, folder)
+    if packed.is_file():
+        _ask_record(packed)
+        return Pictures.load(packed)
+    if original.is_file():
+        _ask_known_sum(source, original)
+        return source.read(original)
+    raise InputError(f"There is no {source.file} in {folder}. {BY_HAND} Without a folder they are downloaded once.")
+
+
+def fetch(source: Source, folder: Path) -> Path:
+    """Download images, check and convert them; return the file, with its sum recorded beside it.
+
+    Either the whole file appears in `folder` or nothing does, whatever happens on the way.
+
+    Examples
+    --------
+    >>> from undistract.sets.publishers import SILHOUETTES
+    >>> fetch(SILHOUETTES, Path("my-data"))  # doctest: +SKIP
+    PosixPath('my-data/caltech101_silhouettes/caltech101_silhouettes_28.npz')
+    """
+    packed = folder / source.file
+    with _explained(source, folder):
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(packed.parent).free // 10**6
+        if free < source.megabytes:
+            raise OSError(errno.ENOSPC, f"{free} MB are free, {source.title} takes {source.megabytes} MB")
+        with TemporaryDirectory(dir=packed.parent) as scratch:
+            original = Path(scratch) / Path(source.original).name
+            _download(source, original)
+            _ask_known_sum(source, original)
+            found = source.read(original)
+            if found.fingerprint() != source.fingerprint:
+                warnings.warn(
+                    f"{source.title}: the images from {source.url} are not the very ones that the figures of this "
+                    f"project were made with (fingerprint {found.fingerprint()}, ours is {source.fingerprint}). Yours "
+                    "may differ from ours.",
+                    EvidenceWarning,
+                    stacklevel=2,
+                )
+            part = Path(scratch) / packed.name
+            found.save(part)
+            record = _record(packed)
+            if record.is_file():  # trusted before, or pinned by hand
+                _ask_record(part, record)
+            else:
+                record.write_text(f"{_sum(part)}  {packed.name}\n", encoding="utf-8")
+            part.replace(packed)
+    return packed
+
+
+def _pooch() -> Any:
+    return need("pooch", extra="paper", to=f"Downloading images (or name a folder that has them: {FOLDER_VARIABLE})")
+
+
+def _download(source: Source, path: Path) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    console = Console(stderr=True)
+    words = f"{source.title}, about {source.megabytes} MB, from {source.url}"
+    console.print(f"Downloading {words}", highlight=False, soft_wrap=True)
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn(source.title))
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        _pooch().HTTPDownloader(progressbar=_Bar(progress))(source.url, str(path), None)
+
+
+class _Bar:
+    """What pooch asks of a progress bar, drawn by rich."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.total = 0  # pooch sets it; 0 where the server does not say
+        self._progress, self._task = progress, progress.add_task("", total=None)
+
+    def update(self, n_bytes: int) -> None:
+        self._progress.update(self._task, advance=n_bytes, total=self.total or None)
+
+    def reset(self) -> None:
+        self._progress.reset(self._task)
+
+    def close(self) -> None:
+        self._progress.refresh()
+
+
+@contextmanager
+def _explained(source: Source, folder: Path) -> Iterator[None]:
+    """Turn what can go wrong on the way into one sentence each, with what to do next."""
+    failures = need("requests", extra="paper", to="Downloading images").exceptions
+    host = urlsplit(source.url).hostname
+    try:
+        yield
+    except failures.HTTPError as error:
+        answer = error.response
+        raise DownloadError(f"{source.url} answered {answer.status_code} {answer.reason}. {BY_HAND}") from error
+    except (failures.ConnectionError, failures.Timeout) as error:
+        raise DownloadError(f"There is no connection to {host} for {source.title}. {BY_HAND}") from error
+    except failures.RequestException as error:
+        raise DownloadError(f"The transfer from {source.url} broke off: {error}. Try again. {BY_HAND}") from error
+    except DownloadError:
+        raise
+    except InputError as error:
+        raise DownloadError(f"What {source.url} sent was not used. {error}") from error
+    except OSError as error:
+        room = " Make room" if error.errno == errno.ENOSPC else " Mend that"
+        raise DownloadError(f"Cannot write into {folder}: {error.strerror}.{room}, and try again. {BY_HAND}") from error
+
+
+def _ask_known_sum(source: Source, path: Path) -> None:
+    if source.known_sum is None:
+        return
+    algorithm, _, expected = source.known_sum.partition(":")
+    found = _sum(path, algorithm)
+    if found != expected:
+        raise DownloadError(
+            f"{path.name} of {source.title} ({source.url}) has the {algorithm} {found}, expected {expected}. It was "
+            f"not used: the transfer was damaged, or the publisher changed the file. Try again. {BY_HAND}"
+        )
+
+
+def _ask_record(path: Path, record: Path | None = None) -> None:
+    record = record or _record(path)
+    if not record.is_file():
+        return
+    found, expected = _sum(path), record.read_text(encoding="utf-8").partition(" ")[0].strip()
+    if found != expected:
+        raise InputError(
+            f"{path.name} has the sha256 {found}, but {record} says {expected}: one of them was changed. Delete the "
+            "first to fetch it again, or the second to trust what is there."
+        )
+
+
+def _record(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _sum(path: Path, algorithm: str = "sha256") -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()

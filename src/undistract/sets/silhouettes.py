@@ -17,9 +17,11 @@ import numpy as np
 
 from undistract.arrays import Rows, listed
 from undistract.errors import InputError
-from undistract.sets.downloads import EMNIST, SILHOUETTES, Pictures, pictures
+from undistract.sets.downloads import pictures
 from undistract.sets.light import UnderLight, under_light
 from undistract.sets.orientations import orientations
+from undistract.sets.pictures import Pictures
+from undistract.sets.publishers import CHARACTERS, SILHOUETTES
 
 # Four quarter turns and two flips; upside down is mirrored and turned by half.
 SIX_WAYS = ("", " turned 90°", " turned 180°", " turned 270°", " mirrored", " mirrored turned 180°")
@@ -68,7 +70,7 @@ def silhouettes_under_light(
     """
     if per_class < 1:
         raise InputError(f"per_class is {per_class}; expected at least one image of each class.")
-    outlines, characters = pictures(SILHOUETTES, data), pictures(EMNIST, data)
+    outlines, characters = pictures(SILHOUETTES, data), pictures(CHARACTERS, data)
     usual, strange, *others = (_label(outlines, one) for one in (normal, odd, *leave_out))
     if usual == strange:
         raise InputError(f"normal and odd are both {outlines.name(usual)!r}; expected two different kinds of outlines.")
@@ -97,12 +99,12 @@ def silhouettes_under_light(
 
 def _label(outlines: Pictures, kind: str | int) -> int:
     """Find the label of a kind of outline that is given by its name or by the label itself."""
-    names: list[str] = outlines.class_names.tolist()
-    if kind in names:
-        return outlines.first_label + names.index(kind)
-    if isinstance(kind, int | np.integer) and outlines.first_label <= kind < outlines.first_label + len(names):
+    names, first = outlines.class_names, outlines.first_label
+    if isinstance(kind, str) and kind in names:
+        return first + names.index(kind)
+    if not isinstance(kind, str) and kind in range(first, first + len(names)):
         return int(kind)
     raise InputError(
-        f"There is no kind of outline {kind!r}; expected a label from {outlines.first_label} to "
-        f"{outlines.first_label + len(names) - 1}, or one of the {len(names)} names ({listed(names)})."
+        f"There is no kind of outline {kind!r}; expected a label from {first} to {first + len(names) - 1}, or one of "
+        f"the {len(names)} names ({listed(names)})."
     )

@@ -1,0 +1,68 @@
+"""What publishers would send, made of a few pictures, and a server on loopback that sends it."""
+
+import gzip
+import io
+import struct
+import threading
+import zipfile
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+from scipy.io import savemat
+
+from undistract.sets.pictures import Pictures
+
+
+def some_outlines(n=40, side=28, seed=0):
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 2, (n, side, side), np.uint8)
+    return Pictures(images, (np.arange(n) % 4 + 1).astype(np.uint8), ["Faces 2", "ant", "Faces 3", "sunflower"])
+
+
+def as_mat(outlines):
+    """The authors' file: rows run down the columns, the object is 0, names are a cell of strings."""
+    rows = (1 - outlines.images).transpose(0, 2, 1).reshape(len(outlines.images), -1)
+    names = np.array([outlines.class_names], dtype=object)
+    content = io.BytesIO()
+    savemat(content, {"X": rows, "Y": outlines.labels[None].astype(float), "classnames": names}, do_compression=True)
+    return content.getvalue()
+
+
+def as_zip(images, labels):
+    """NIST's archive: gzipped IDX files, images on their side, beside other splits."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for split, last in (("byclass-train", 1), ("byclass-test", len(images))):
+            sideways = np.ascontiguousarray(images[:last].transpose(0, 2, 1))
+            for part, array in (("images-idx3", sideways), ("labels-idx1", labels[:last])):
+                header = struct.pack(f">BBBB{array.ndim}i", 0, 0, 8, array.ndim, *array.shape)
+                archive.writestr(f"gzip/emnist-{split}-{part}-ubyte.gz", gzip.compress(header + array.tobytes(), 1))
+    return content.getvalue()
+
+
+@contextmanager
+def serving(content, *, status=200, announced=None):
+    """Send `content` to everybody who asks; yield the address and the list of what was asked for."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content) if announced is None else announced))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *words):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/outlines.mat", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
