@@ -4,17 +4,19 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 # The heavy extras are installed where every test must run; elsewhere their tests skip unless they are present.
+SEEDS  ?= 10
 HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws format clean
+.PHONY: help demo test check laws paper format clean
 
 help:
 	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
+	@echo "make paper    every claim of the paper measured, out/paper.html (about two minutes; FULL=1 for all seeds)"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
@@ -33,6 +35,16 @@ check: $(VENV)/check.ready
 
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
+
+# DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
+paper: $(VENV)/plot+paper.ready
+	$(BIN)/python -m paper.formulation
+	$(BIN)/python -m paper.analytic_example
+	$(BIN)/python -m paper.pca_failure
+	$(BIN)/python -m paper.illuminated_silhouettes $(if $(FULL),--anew --seeds $(SEEDS),--quick) $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m paper.silhouette_figures $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m paper.claims
+	$(BIN)/python -m paper.page --save out/paper.html
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .

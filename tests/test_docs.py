@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "paper" / "README.md",
+]
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
@@ -23,7 +28,7 @@ def test_every_python_block_runs(block):
 def test_every_file_that_a_page_names_is_there(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
-    code = re.findall(r"`(?:python )?((?:tests|benchmarks|docs|examples)/[\w./-]+)`", text)
+    code = re.findall(r"`(?:python )?((?:tests|benchmarks|docs|examples|paper)/[\w./-]+)`", text)
     missing = [link for link in links if not (page.parent / link).exists()]
     missing += [path for path in code if not (ROOT / path).exists()]
     assert missing == []
