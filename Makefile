@@ -16,7 +16,7 @@ help:
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
-	@echo "make paper    every claim of the paper measured, out/paper.html (about two minutes; FULL=1 for all seeds)"
+	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
