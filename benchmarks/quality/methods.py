@@ -155,6 +155,7 @@ def grid(**values: tuple[Any, ...]) -> tuple[Setting, ...]:
     return tuple(dict(zip(values, one, strict=True)) for one in product(*values.values()))
 
 
+ORACLE = "clean oracle"  # learns nothing: it is shown the rows without the distractor, where a test has them
 RAW = Method("raw", raw)
 AUTOMATIC = Method("FOCUS automatic", focus)
 PAPER = Method("FOCUS paper", lambda moments: focus(moments, cutoff=0.999, cushion=1e-8))
