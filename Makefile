@@ -8,13 +8,14 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws format clean
+.PHONY: help demo test check laws quality format clean
 
 help:
 	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
+	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
@@ -33,6 +34,11 @@ check: $(VENV)/check.ready
 
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
+
+# What out/quality.csv already holds is not run again.
+quality: $(VENV)/plot+tables.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --seeds 5 --hindsight --workers 2 --save out/quality.csv
+	$(BIN)/python -m benchmarks.quality.table out/quality.csv --page out/quality.html > out/quality.md
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .

@@ -37,7 +37,7 @@ from undistract.errors import InputError
 Setting = Mapping[str, Any]
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
-RIDGES = (1e-3, 1e-2, 0.1, 1.0)
+RIDGES = (1e-3, 1e-2, 0.1, 1.0, 10.0)
 ALL = None  # as many as there are
 
 

@@ -2,21 +2,14 @@
 
     python -m benchmarks.quality.table out/quality.csv --page out/quality.html
 
-mean        average precision over the reported tests, at the setting chosen elsewhere (`results.chosen`)
-interval    95 % of 1000 bootstrap means: seeds are drawn again, and in each seed its tests
-win, loss   FOCUS automatic is better or worse; a tie if the means differ by less than .01, or if the interval of
-            the difference (paired: the same draws for both) holds 0
-rank        1 is the best of a task and detector; equal means share their ranks; no answer is the last rank
-worst case  the largest loss against the best method of the same task and detector; no answer counts as 0
-harm        FOCUS automatic more than .01 below raw
-
-The oracle is shown, not ranked. Nor is FOCUS fixed, which is FOCUS with a setting chosen by labels.
+What the words mean stands in `RULES`, and on the page.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +21,19 @@ from undistract.errors import InputError
 
 TIE = 0.01
 N_DRAWS = 1000
+RULES = {
+    "setting": "of every method but the automatic one: chosen by mean average precision, with labels, on other trials "
+    "than those reported. Nobody has such labels in practice: this is generous to them.",
+    "mean": "average precision over the reported tests, at that setting.",
+    "interval": f"95 % of {N_DRAWS} bootstrap means: seeds are drawn again, and in each seed its tests.",
+    "win, loss": f"FOCUS automatic is better or worse. It is a tie if the means differ by less than {TIE}, or if the "
+    "interval of the difference (paired: the same draws for both) holds 0.",
+    "rank": "1 is the best of a task and detector; equal means share their ranks; no answer is the last rank.",
+    "worst case": "the largest loss against the best method of the same task and detector; no answer counts as 0.",
+    "harm": f"FOCUS automatic more than {TIE} below raw.",
+    "hindsight": "the best mean of any setting, chosen on the reported tests themselves: no method could do this.",
+    "not ranked": "the oracle, and FOCUS fixed, which is FOCUS with a setting chosen by labels.",
+}
 PLACE = ["data", "task", "detector"]
 NAMES = [method.name for method in METHODS] + [ORACLE]
 CONTENDERS = [name for name in NAMES if name not in (FIXED.name, ORACLE)]
@@ -45,6 +51,7 @@ def summary(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     rows = []
     for place, found in reported[settled].groupby(PLACE, sort=False):
         values = found.pivot(index=["seed", "test"], columns="method", values="average_precision")
+        removed = found.groupby("method").n_removed.median()
         drawn = _draws(values, np.random.default_rng(seed))  # (draws, tests), each row sums to one
         with np.errstate(invalid="ignore"):
             means, lost = drawn @ values.to_numpy(), drawn @ (-values.sub(values[AUTOMATIC.name], axis=0)).to_numpy()
@@ -54,7 +61,7 @@ def summary(results: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
             low, high = _interval(lost[:, number])
             rows.append(
                 dict(zip(PLACE, place, strict=True))
-                | {"method": method, "n": len(values), "mean": mean}
+                | {"method": method, "n": len(values), "n_removed": removed.get(method), "mean": mean}
                 | dict(zip(("low", "high"), _interval(means[:, number]), strict=True))
                 | {"difference": difference, "verdict": _verdict(difference, low, high)}
             )
@@ -90,39 +97,53 @@ def worst(found: pd.DataFrame) -> pd.DataFrame:
 
 def harm(found: pd.DataFrame) -> pd.DataFrame:
     """List where FOCUS automatic does worse than no method at all."""
-    raw = found[(found.method == RAW.name) & (found.difference < -TIE)]
-    return raw[[*PLACE, "mean", "difference", "verdict"]].sort_values("difference").set_index(PLACE)
+    worse = found[(found.method == RAW.name) & (found.difference < -TIE)].rename(columns={"mean": RAW.name})
+    return worse[[*PLACE, RAW.name, "difference", "verdict"]].sort_values("difference").set_index(PLACE)
 
 
 def hindsight(results: pd.DataFrame) -> pd.DataFrame:
-    """Best mean of any setting of each method, chosen on the reported tests themselves: no method could do this.
+    """Best mean of any setting of each method, where all settings were reported, beside the automatic one.
 
-    Only where all settings were reported; one row for each task and detector, one column for each method.
+    One row for each task and detector, one column for each method.
     """
-    reported = results[(results.part == "report") & (results.setting != "")]
-    means = reported.groupby([*PLACE, "method", "setting"], sort=False).average_precision.mean()
-    several = means.groupby([*PLACE, "method"]).transform("size") > 1
-    best = means[several].groupby([*PLACE, "method"], sort=False).max().unstack("method")
-    return best.reindex(columns=[name for name in NAMES if name in best.columns])
+    reported = results[results.part == "report"]
+    means = _mean(reported.groupby([*PLACE, "method", "setting"], sort=False))
+    of_method = means.groupby([*PLACE, "method"], sort=False)
+    best = means[of_method.transform("size") > 1].groupby([*PLACE, "method"], sort=False).max().unstack("method")
+    automatic = means.xs(AUTOMATIC.name, level="method").droplevel("setting").rename(AUTOMATIC.name)
+    return best.reindex(columns=[name for name in NAMES if name in best.columns]).join(automatic)
+
+
+def settings(results: pd.DataFrame) -> pd.DataFrame:
+    """Show the chosen setting of each method, for each data set and detector."""
+    some = {key: setting for key, setting in chosen(results).items() if setting}
+    index = pd.MultiIndex.from_tuples(some, names=["data", "method", "detector"]) if some else None
+    wide = pd.Series(some.values(), index, dtype=object).unstack("method").fillna("–") if some else pd.DataFrame()
+    return wide.reindex(columns=[name for name in NAMES if name in wide.columns])
 
 
 def means_and_intervals(found: pd.DataFrame) -> pd.DataFrame:
-    """Lay the means out: one row for each task and detector, one column for each method."""
+    """Lay the means out: one row for each task and detector, one column for each method.
+
+    The last column says how many directions FOCUS automatic removed (the median).
+    """
     cells = found.assign(
         cell=[
-            "–" if np.isnan(one.mean) else f"{_short(one.mean)} [{_short(one.low)}, {_short(one.high)}]"
+            "–" if np.isnan(one.mean) else f"{short(one.mean)} [{short(one.low)}, {short(one.high)}]"
             for one in found[["mean", "low", "high"]].itertuples(index=False)
         ]
     )
     wide = cells.pivot(index=PLACE, columns="method", values="cell").reindex(_places(found))
-    return wide.reindex(columns=[name for name in NAMES if name in wide.columns]).fillna("–")
+    removed = found[found.method == AUTOMATIC.name].set_index(PLACE).n_removed.map("{:.0f}".format)
+    laid_out = wide.reindex(columns=[name for name in NAMES if name in wide.columns]).fillna("–")
+    return laid_out.assign(removed=removed)
 
 
 def markdown(table: pd.DataFrame) -> str:
     """Write a table as Markdown, its index first."""
     flat = table.reset_index()
     lines = [list(map(str, flat.columns)), ["---"] * flat.shape[1]]
-    lines += [[_short(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in flat.to_numpy(object)]
+    lines += [[short(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in flat.to_numpy(object)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -136,8 +157,13 @@ def tables(results: pd.DataFrame) -> dict[str, pd.DataFrame]:
         f"Where {AUTOMATIC.name} does harm": harm(found),
         "Average precision": means_and_intervals(found),
     }
-    best = hindsight(results)
-    return made | ({"Best setting in hindsight": best} if len(best) else {})
+    more = {"Best setting in hindsight": hindsight(results), "Chosen settings": settings(results)}
+    return made | {heading: table for heading, table in more.items() if len(table)}
+
+
+def _mean(tests: Any) -> pd.Series:
+    """Mean average precision of groups of tests; without an answer to one of them there is none."""
+    return tests.average_precision.agg(lambda one: one.mean(skipna=False))
 
 
 def _draws(values: pd.DataFrame, rng: np.random.Generator) -> Floats:
@@ -180,7 +206,7 @@ def _ordered(table: pd.DataFrame) -> pd.DataFrame:
     return table.reindex([name for name in NAMES if name in table.index])
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Write .71 for 0.71, as in the docs; 3.50 stays."""
     if np.isnan(value):
         return "–"
@@ -196,6 +222,7 @@ def main() -> None:
     results = read(wanted.results)
     for heading, table in tables(results).items():
         print(f"## {heading}\n\n{markdown(table) if len(table) else 'Nowhere.'}\n")
+    print("\n".join(f"- *{word}*: {rule}" for word, rule in RULES.items()))
     if wanted.page:
         from benchmarks.quality.page import page
 

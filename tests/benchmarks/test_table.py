@@ -5,7 +5,17 @@ import pandas as pd
 import pytest
 
 from benchmarks.quality.results import COLUMNS
-from benchmarks.quality.table import balance, harm, hindsight, markdown, means_and_intervals, ranks, summary, worst
+from benchmarks.quality.table import (
+    balance,
+    harm,
+    hindsight,
+    markdown,
+    means_and_intervals,
+    ranks,
+    settings,
+    summary,
+    worst,
+)
 from undistract.errors import InputError
 
 # Average precision on three tasks of two data sets: a loss to LDA on the first, a tie on the second, harm on the third.
@@ -118,7 +128,17 @@ def test_only_the_chosen_setting_is_reported_and_hindsight_knows_better():
         pieces.append(results({("A", "one"): {"NAP": report}}, setting=setting))
     everything = pd.concat(pieces)
     assert at(summary(everything), "one", "NAP")["mean"] == pytest.approx(0.4)
-    assert hindsight(everything).loc[("A", "one", "kNN"), "NAP"] == pytest.approx(0.9)
+    best = hindsight(everything).loc[("A", "one", "kNN")]
+    assert best.to_dict() == pytest.approx({"NAP": 0.9, "FOCUS automatic": 0.7})
+    assert settings(everything).loc[("A", "kNN")].to_dict() == {"NAP": "k=1"}
+
+
+def test_a_setting_with_an_answer_to_some_tests_only_is_not_the_best_in_hindsight():
+    pieces = [results({("A", "one"): {"FOCUS automatic": 0.7}})]
+    pieces += [results({("A", "one"): {"NAP": value}}, setting=f"k={value}") for value in (0.3, 0.9)]
+    everything = pd.concat(pieces, ignore_index=True)
+    everything.loc[(everything.setting == "k=0.9") & (everything.seed == 1), "average_precision"] = np.nan
+    assert hindsight(everything)["NAP"].item() == pytest.approx(0.3)
 
 
 def test_without_hindsight_there_is_no_such_table():
