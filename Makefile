@@ -37,7 +37,8 @@ laws: $(VENV)/$(TEST).ready
 
 # What out/quality.csv already holds is not run again.
 quality: $(VENV)/plot+tables.ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --seeds 5 --hindsight --workers 2 --save out/quality.csv
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part choose --seeds 1 --workers 2 --save out/quality.csv
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part report --seeds 5 --workers 2 --save out/quality.csv
 	$(BIN)/python -m benchmarks.quality.table out/quality.csv --page out/quality.html > out/quality.md
 
 format: $(VENV)/check.ready

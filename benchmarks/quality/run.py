@@ -2,8 +2,9 @@
 
     python -m benchmarks.quality.run --data Yale silhouettes --seeds 5 --save out/quality.csv
 
-First all settings on the trials for choosing, then the chosen ones on the trials that are reported (with --hindsight:
-all). What the file already holds is not run again.
+First all settings on the trials for choosing, then the chosen ones on the trials that are reported. For the detectors
+of --hindsight all settings are reported, and FOCUS at fixed settings is tried too. What the file already holds is not
+run again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def run(
     *,
     methods: Collection[str] = tuple(BY_NAME),
     detectors: Collection[str] = tuple(DETECTORS),
-    hindsight: bool = False,
+    hindsight: Collection[str] = (),
     workers: int = 1,
 ) -> Iterator[Trial]:
     """Run what is missing of some trials of one part, add it to the file, and say which trials are done."""
@@ -70,7 +71,10 @@ def run(
     def wanted(trial: Trial, method: str, setting: Setting, detector: str) -> bool:
         if (trial.task, trial.part, trial.seed, method, words(setting), detector) in done:
             return False
-        if trial.part == "choose" or hindsight or not setting:
+        every = detector in hindsight
+        if method != ORACLE and BY_NAME[method].only_hindsight and not every:
+            return False
+        if trial.part == "choose" or every or not setting:
             return True
         if (trial.data, method, detector) not in choices:
             raise InputError(
@@ -172,7 +176,7 @@ def main() -> None:
     parser.add_argument("--save", type=Path, default=Path("out/quality.csv"))
     parser.add_argument("--methods", nargs="+", default=list(BY_NAME), choices=list(BY_NAME), metavar="NAME")
     parser.add_argument("--detectors", nargs="+", default=list(DETECTORS), choices=list(DETECTORS), metavar="NAME")
-    parser.add_argument("--hindsight", action="store_true", help="report all settings, not only the chosen ones")
+    parser.add_argument("--hindsight", nargs="*", default=["kNN"], choices=list(DETECTORS), metavar="DETECTOR")
     parser.add_argument("--workers", type=int, default=1)
     wanted = parser.parse_args()
     options = {name: getattr(wanted, name) for name in ("methods", "detectors", "hindsight", "workers")}

@@ -99,15 +99,25 @@ def test_two_processes_find_what_one_finds(whole, trials, tmp_path):
     np.testing.assert_allclose(one, two, atol=1e-12)
 
 
-def test_hindsight_reports_every_setting(whole, trials, tmp_path):
+def test_hindsight_reports_every_setting_of_its_detectors(whole, trials, tmp_path):
     path = tmp_path / "quality.csv"
     path.write_bytes(whole.read_bytes())
     before = chosen(read(path))
-    done(trials["report"], path, hindsight=True)
+    done(trials["report"], path, hindsight=["kNN"])
     results = read(path)
-    assert (results[results.part == "report"].method == "NAP").sum() == 2 * 2 * 7
+    counts = results[(results.part == "report") & (results.method == "NAP")].detector.value_counts()
+    assert counts.to_dict() == {"kNN": 2 * 7, "Mahalanobis": 2}
     assert not results.duplicated(["part", "seed", "test", "method", "setting", "detector"]).any()
     assert chosen(results) == before
+
+
+def test_fixed_settings_of_focus_are_tried_in_hindsight_only(trials, tmp_path):
+    path = tmp_path / "quality.csv"
+    list(run(trials["choose"], path, methods=["FOCUS fixed"], detectors=DETECTORS))
+    list(run(trials["report"][:1], path, methods=["FOCUS fixed"], detectors=DETECTORS))
+    assert set(read(path).method) == {"clean oracle"}
+    list(run(trials["report"][:1], path, methods=["FOCUS fixed"], detectors=DETECTORS, hindsight=["kNN"]))
+    assert read(path).groupby(["method", "detector"]).size()["FOCUS fixed"].to_dict() == {"kNN": 40}
 
 
 def test_nothing_is_reported_before_settings_are_chosen(trials, tmp_path):
