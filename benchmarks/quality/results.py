@@ -27,7 +27,7 @@ class Result:
     auroc: float
     n_removed: float  # directions that the method took out
     n_kept: float  # columns that it handed on
-    seconds: float  # to learn and to map; the settings of a method share what they can, so the first one pays
+    seconds: float  # to learn; the settings of a method share what they can, so the first one pays
 
 
 COLUMNS = [field.name for field in fields(Result)]

@@ -91,29 +91,41 @@ def run(
         yield trial
 
 
-def measure(trial: Trial, steps: Iterable[Step]) -> list[Result]:
-    """Learn, map and score; one result for each step, detector and test."""
-    results = []
-    for step in steps:
+def measure(job: Job) -> list[list[Result]]:
+    """Learn each step once, map and score for every trial of the job; the results of each trial."""
+    results: list[list[Result]] = [[] for _ in job]
+    wanted: dict[tuple[str, str], list[tuple[int, Step]]] = {}
+    for place, (_, steps) in enumerate(job):
+        for step in steps:
+            wanted.setdefault((step.method, words(step.setting)), []).append((place, step))
+    for (method, _), users in wanted.items():
         begun = time.perf_counter()
-        learned = None if step.method == ORACLE else BY_NAME[step.method](trial.moments, step.setting)
-        mapped = [_mapped(test, learned, oracle=step.method == ORACLE) for test in trial.tests]
+        learned = None if method == ORACLE else BY_NAME[method](job[0][0].moments, users[0][1].setting)
         seconds = time.perf_counter() - begun
+        for place, step in users:
+            results[place] += _results(job[place][0], step, learned, seconds)
+    return results
+
+
+def _results(trial: Trial, step: Step, learned: Learned | None, seconds: float) -> list[Result]:
+    """Map and score every test of a trial."""
+    results = []
+    for number, test in enumerate(trial.tests):
+        seen = _mapped(test, learned, oracle=step.method == ORACLE)
         for detector in step.detectors:
-            for number, (test, seen) in enumerate(zip(trial.tests, mapped, strict=True)):
-                found = None if seen is None else _scored(detector, seen, trial.n_neighbors)
-                good = None if found is None else quality(found, test.truth, k=1)
-                results.append(
-                    Result(
-                        *(trial.data, trial.task, trial.part, trial.seed, number),
-                        *(step.method, words(step.setting), detector),
-                        average_precision=good.average_precision if good else np.nan,
-                        auroc=good.auroc if good else np.nan,
-                        n_removed=learned.n_removed if learned else np.nan,
-                        n_kept=seen.rows.shape[1] if seen else np.nan,
-                        seconds=round(seconds, 4),
-                    )
+            found = None if seen is None else _scored(detector, seen, trial.n_neighbors)
+            good = None if found is None else quality(found, test.truth, k=1)
+            results.append(
+                Result(
+                    *(trial.data, trial.task, trial.part, trial.seed, number),
+                    *(step.method, words(step.setting), detector),
+                    average_precision=good.average_precision if good else np.nan,
+                    auroc=good.auroc if good else np.nan,
+                    n_removed=learned.n_removed if learned else np.nan,
+                    n_kept=seen.rows.shape[1] if seen else np.nan,
+                    seconds=round(seconds, 4),
                 )
+            )
     return results
 
 
@@ -146,26 +158,20 @@ def _measured(jobs: Iterable[Job], workers: int) -> Iterator[tuple[Trial, list[R
     """Do the jobs, here or in several processes, and hand on what is ready."""
     if workers == 1:
         for job in jobs:
-            for trial, steps in job:
-                yield trial, measure(trial, steps)
+            yield from zip((trial for trial, _ in job), measure(job), strict=True)
         return
     with ProcessPoolExecutor(workers) as pool:
         waiting: dict[Future[list[list[Result]]], Job] = {}
 
         def ready(futures: Iterable[Future[list[list[Result]]]]) -> Iterator[tuple[Trial, list[Result]]]:
             for future in futures:
-                job = waiting.pop(future)
-                yield from zip((trial for trial, _ in job), future.result(), strict=True)
+                yield from zip((trial for trial, _ in waiting.pop(future)), future.result(), strict=True)
 
         for job in jobs:
-            waiting[pool.submit(_all, job)] = job
+            waiting[pool.submit(measure, job)] = job
             if len(waiting) > workers:  # the moments of a few trials at a time are enough to hold
                 yield from ready(wait(waiting, return_when=FIRST_COMPLETED).done)
         yield from ready(as_completed(list(waiting)))
-
-
-def _all(job: Job) -> list[list[Result]]:
-    return [measure(trial, steps) for trial, steps in job]
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.quality.detectors import scores
+from benchmarks.quality.methods import Method, raw
 from benchmarks.quality.results import Result, append, chosen, read
-from benchmarks.quality.run import measure, run
+from benchmarks.quality.run import BY_NAME, Step, measure, run
 from benchmarks.quality.trials import Test as Rows
 from benchmarks.quality.trials import Trial
 from undistract.algebra import Moments
@@ -162,12 +163,21 @@ def test_another_table_is_refused(tmp_path):
 
 
 def test_a_unit_is_as_strange_as_its_strangest_row(trials):
-    from benchmarks.quality.run import Step
-
     rows = np.zeros((12, 2))
     rows[:, 0] = np.arange(12) % 2  # a little variation
     rows[5] = 50.0
     test = Rows(rows, np.array([False, True, False]), unit=np.repeat([0, 1, 2], 4))
-    one = replace(trials["report"][0], tests=(test, test), n_neighbors=2)
-    found = measure(replace(one, moments=Moments.of([rows, rows + 1])), [Step("raw", {}, ("kNN",))])
+    one = replace(trials["report"][0], tests=(test, test), n_neighbors=2, moments=Moments.of([rows, rows + 1]))
+    (found,) = measure([(one, [Step("raw", {}, ("kNN",))])])
     assert [(each.test, each.average_precision) for each in found] == [(0, 1.0), (1, 1.0)]
+
+
+def test_trials_with_the_same_moments_are_learned_from_once(trials, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setitem(BY_NAME, "raw", Method("raw", lambda moments: asked.append(moments) or raw(moments)))
+    first, other = trials["report"]
+    same = replace(first, task="another", moments=first.moments)
+    path = tmp_path / "quality.csv"
+    assert list(run([first, same, other], path, methods=["raw"], detectors=["kNN"])) == [first, same, other]
+    assert asked == [first.moments, other.moments]
+    assert set(read(path).task) == {first.task, "another"}
