@@ -9,7 +9,7 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws paper format clean
+.PHONY: help demo test check laws paper quality format clean
 
 help:
 	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
@@ -17,6 +17,7 @@ help:
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
+	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
@@ -45,6 +46,12 @@ paper: $(VENV)/plot+paper.ready
 	$(BIN)/python -m paper.silhouette_figures $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m paper.claims
 	$(BIN)/python -m paper.page --save out/paper.html
+
+# What out/quality.csv already holds is not run again.
+quality: $(VENV)/plot+tables.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part choose --seeds 1 --workers 2 --save out/quality.csv
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part report --seeds 5 --workers 2 --save out/quality.csv
+	$(BIN)/python -m benchmarks.quality.table out/quality.csv --page out/quality.html > out/quality.md
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .

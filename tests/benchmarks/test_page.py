@@ -1,0 +1,42 @@
+"""The page is one file, and says what the tables say."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from benchmarks.quality.page import page
+
+from .test_table import MEANS, results
+
+
+@pytest.fixture(scope="module")
+def html():
+    return page(results(MEANS, spread=0.02))
+
+
+def test_the_page_needs_nothing_from_elsewhere(html):
+    assert not re.search(r"<script|<link|@import|url\((?!#)|(?:src|href)=\"(?!#)", html)
+
+
+def test_the_page_has_every_mean_and_the_best_of_each_task_in_bold(html):
+    bold = re.findall(r'class="shade best"[^>]*>(\S+) ', html)
+    assert bold == [".80", ".90", ".60"]
+    assert html.count('class="shade') == 12
+
+
+def test_the_page_has_a_picture_of_each_data_set_in_the_page_s_own_colours(html):
+    pictures = re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)
+    assert len(pictures) == 2
+    for picture in pictures:
+        assert "var(--blue)" in picture
+        assert not re.search(r"#(?:1f1f1f|0072b2|ffffff)", picture)
+        ET.fromstring(picture)  # well formed
+
+
+def test_the_page_is_the_same_every_time(html):
+    assert page(results(MEANS, spread=0.02)) == html
+
+
+def test_names_cannot_break_the_page():
+    assert "<b>" not in page(results({("<b>", "<b>one"): {"raw": 0.5, "FOCUS automatic": 0.7}}))
