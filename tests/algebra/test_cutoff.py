@@ -1,5 +1,7 @@
 """Which directions go, and what is said when the evidence is thin."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -68,18 +70,56 @@ def test_too_few_sets_are_said_with_numbers():
 
 
 def test_with_too_few_sets_the_automatic_rule_does_not_take_almost_everything():
-    X, sets, _ = distractor(4, 100, 40, strength=100.0)  # one direction with more than 99 % of all variation
+    X, sets, _ = distractor(4, 100, 40)
+    with pytest.warns(EvidenceWarning) as said:  # without a cushion all but three directions read 1
+        focus = Focus(cushion=0.0).fit(X, sets=sets)
+    assert focus.n_removed_ == 20
+    assert any("it keeps 17 of them" in str(warning.message) for warning in said)
     with pytest.warns(EvidenceWarning) as said:
+        assert Focus(cushion=0.0, cutoff=0.95).fit(X, sets=sets).n_removed_ == 37  # asked for, they go
+    assert any("37 of 40 directions that vary are removed" in str(warning.message) for warning in said)
+
+
+@pytest.mark.parametrize("n_sets", [4, 60])
+def test_a_distractor_goes_however_strong_it_is(n_sets):
+    X, sets, pattern = distractor(n_sets, 100, 40, strength=100.0)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         focus = Focus().fit(X, sets=sets)
-    assert focus.n_removed_ == 0
-    assert any("it keeps 1 of them" in str(warning.message) for warning in said)
-    with pytest.warns(EvidenceWarning, match="can describe"):
-        assert Focus(cutoff=0.95).fit(X, sets=sets).n_removed_ == 1  # asked for, it goes
+    assert focus.n_removed_ == 1
+    assert abs(focus.patterns_[:, 0] @ pattern) > 0.99 * np.linalg.norm(focus.patterns_[:, 0])
+    # What few sets say is done, and said with its numbers.
+    assert ["1 removed, with 99% of all variation" in str(one.message) for one in said] == [True] * (n_sets == 4)
 
 
-def test_with_enough_sets_a_distractor_goes_however_strong_it_is():
-    X, sets, _ = distractor(60, 100, 40, strength=100.0)
-    assert Focus().fit(X, sets=sets).n_removed_ == 1
+def test_fewer_sets_are_granted_a_larger_cushion():
+    X, sets, _ = distractor(80, 20, 40)
+
+    def relative(n_sets):
+        known = sets < n_sets
+        moments = Moments.of_labelled(X[known], sets[known])
+        return Spectrum.of(moments).cushion / np.diag(moments.total).mean()
+
+    assert relative(80) == pytest.approx(0.1)
+    assert relative(41) == pytest.approx(0.1)  # 40 contrasts for 40 directions
+    assert relative(11) == pytest.approx(0.1 + 4 / 11 * 30 / 40)
+    assert relative(3) == pytest.approx(0.1 + 4 / 3 * 38 / 40)
+
+
+def test_an_automatic_cushion_in_units_of_the_features_is_refused():
+    X, sets = noise(5, 10, 3)
+    with pytest.raises(InputError, match="cushion is 'auto'; expected a number from 0 up"):
+        Focus(absolute_cushion=True).fit(X, sets=sets)
+
+
+def test_with_many_sets_a_weak_distractor_goes_where_it_stands_apart():
+    X, sets, _ = distractor(60, 60, 40, strength=3.0)
+    focus = Focus().fit(X, sets=sets)
+    assert focus.n_removed_ == 1
+    assert 0.9 <= focus.cutoff_ == focus.distraction_[0] < 0.95
+    assert 1 - focus.distraction_[1] >= 1.5 * (1 - focus.distraction_[0])
+    with pytest.warns(EvidenceWarning, match="7 sets can describe"):  # the word of few sets is not enough for that
+        assert Focus().fit(X[sets < 7], sets=sets[sets < 7]).n_removed_ == 0
 
 
 def test_almost_everything_does_not_go_silently():

@@ -47,8 +47,8 @@ def whole(trials, tmp_path_factory):
 def test_a_run_tries_all_settings_where_choosing_is_allowed_and_reports_one(whole):
     results = read(whole)
     counts = results.groupby(["part", "method"]).size()
-    # 7 counts on one trial with 2 detectors; then one each on two trials.
-    assert counts["choose", "NAP"] == 14
+    # 6 counts on one trial with 2 detectors; then one each on two trials.
+    assert counts["choose", "NAP"] == 12
     assert counts["report", "NAP"] == 4
     assert counts["report", "clean oracle"] == counts["report", "raw"] == 4
 
@@ -107,7 +107,7 @@ def test_hindsight_reports_every_setting_of_its_detectors(whole, trials, tmp_pat
     done(trials["report"], path, hindsight=["kNN"])
     results = read(path)
     counts = results[(results.part == "report") & (results.method == "NAP")].detector.value_counts()
-    assert counts.to_dict() == {"kNN": 2 * 7, "Mahalanobis": 2}
+    assert counts.to_dict() == {"kNN": 2 * 6, "Mahalanobis": 2}
     assert not results.duplicated(["part", "seed", "test", "method", "setting", "detector"]).any()
     assert chosen(results) == before
 
@@ -118,7 +118,7 @@ def test_fixed_settings_of_focus_are_tried_in_hindsight_only(trials, tmp_path):
     list(run(trials["report"][:1], path, methods=["FOCUS fixed"], detectors=DETECTORS))
     assert set(read(path).method) == {"clean oracle"}
     list(run(trials["report"][:1], path, methods=["FOCUS fixed"], detectors=DETECTORS, hindsight=["kNN"]))
-    assert read(path).groupby(["method", "detector"]).size()["FOCUS fixed"].to_dict() == {"kNN": 40}
+    assert read(path).groupby(["method", "detector"]).size()["FOCUS fixed"].to_dict() == {"kNN": 20}
 
 
 def test_nothing_is_reported_before_settings_are_chosen(trials, tmp_path):

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
-from paper.page import page
-
 from paper import claims, common, silhouette_results
+from paper.page import page
 
 CLAIMS = {claim["id"]: claim for claim in claims.claims()}
 README = common.README.read_text(encoding="utf-8")

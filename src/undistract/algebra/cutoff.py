@@ -1,7 +1,8 @@
 """The cut-off: which directions go.
 
-A fixed value of λ, a number of directions, or ``"auto"``: at a cushion of 0.1, λ ≥ 0.95. Where the sets are too few to
-speak about every direction, "auto" also leaves at least a twentieth of the variation and half of the directions.
+A fixed value of λ, a number of directions, or ``"auto"``: λ ≥ 0.95 at the automatic cushion. Where the sets can speak
+about half of the directions or more, also λ ≥ 0.9 before a gap, where 1 - λ grows by half from one direction to the
+next; where they cannot, never more than half of the directions.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ import numpy as np
 from undistract.algebra.spectrum import Spectrum
 from undistract.errors import InputError
 
+# Chosen on other trials than the reported ones: benchmarks/cutoff_study.py, docs/evidence.md.
 AUTOMATIC_CUTOFF = 0.95
-# On the word of too few sets, no more than this goes by itself. Useful removal on real data stays below it: .84 of all
-# variation on faces under real light, .38 on video, at most .71 elsewhere (benchmarks/removed_share.py).
-MOST_VARIATION = 0.95
-MOST_DIRECTIONS = 0.5
+STANDING_APART = 0.9
+GAP = 1.5
 # From this share of the directions on, we say that almost everything goes.
 ALMOST_ALL = 0.9
 
@@ -67,11 +67,10 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
             )
         value = float(moving[n_remove - 1]) if n_remove else 1.0
         return Cut(int(n_remove), value, "number", _cautions(spectrum, int(n_remove), None, 0))
-    value = AUTOMATIC_CUTOFF if isinstance(cutoff, str) else float(cutoff)
+    rule, value = ("auto", _automatic(spectrum)) if isinstance(cutoff, str) else ("fixed", float(cutoff))
     n_removed = n_wanted = int((moving >= value).sum())
-    if cutoff == "auto" and spectrum.evidence.n_silent:
-        n_removed = _capped(spectrum, n_wanted)
-    rule = "auto" if cutoff == "auto" else "fixed"
+    if rule == "auto" and not spectrum.evidence.speaks:
+        n_removed = min(n_wanted, len(spectrum.distraction) // 2)
     return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
 
 
@@ -85,9 +84,13 @@ def check_cut(cutoff: Any, n_remove: Any) -> None:
         raise InputError(f"n_remove is {n_remove!r}; expected how many directions to remove, such as 2.")
 
 
-def _capped(spectrum: Spectrum, n_wanted: int) -> int:
-    n_within_variation = int((np.cumsum(spectrum.variation[:n_wanted]) <= MOST_VARIATION).sum())
-    return min(n_wanted, n_within_variation, int(MOST_DIRECTIONS * len(spectrum.distraction)))
+def _automatic(spectrum: Spectrum) -> float:
+    """Find the least distraction that goes by itself."""
+    moving = spectrum.distraction[: spectrum.n_moving]
+    rest = np.maximum(1.0 - moving, np.finfo(np.float64).tiny)  # what speaks for keeping each direction
+    apart = np.flatnonzero((rest[1:] >= GAP * rest[:-1]) & (moving[:-1] >= STANDING_APART))
+    standing = moving[apart[-1:]] if spectrum.evidence.speaks else ()
+    return float(min([AUTOMATIC_CUTOFF, *standing]))
 
 
 def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared: int) -> tuple[str, ...]:
@@ -106,7 +109,8 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
         cautions.append(
             f"{evidence.n_sets} sets can describe at most {evidence.n_sets - 1} directions; at least "
             f"{evidence.n_silent} of the {n_directions} that vary would read high for lack of evidence. {n_removed} "
-            "removed. Give more sets, or reduce the features first (for example with PCA)."
+            f"removed, with {spectrum.variation[:n_removed].sum():.0%} of all variation. Give more sets, or reduce the "
+            "features first (for example with PCA)."
         )
     if n_spared:
         cautions.append(

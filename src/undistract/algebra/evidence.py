@@ -49,6 +49,11 @@ class Evidence:
         return max(0, self.n_directions - (self.n_sets - 1))
 
     @property
+    def speaks(self) -> bool:
+        """Whether the sets can tell apart half of the directions or more."""
+        return 2 * self.n_silent <= self.n_directions
+
+    @property
     def noise_edges(self) -> tuple[float, float]:
         """Between which values pure noise reads without a cushion (Wachter's law); (0, 1) when rows are too few."""
         p, q = self._ratios()
