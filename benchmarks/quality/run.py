@@ -84,7 +84,7 @@ def run(
         return words(setting) == choices[trial.data, method, detector]
 
     # Trials that share their moments go together: what is learned from these is learned once.
-    jobs = ([(trial, steps(trial)) for trial in same] for _, same in groupby(some, key=lambda trial: trial.moments))
+    jobs = ([(trial, steps(trial)) for trial in same] for _, same in groupby(some, key=lambda trial: trial.halves))
     for trial, found in _measured(jobs, workers):
         if found:
             append(path, found)
@@ -111,9 +111,9 @@ def _results(trial: Trial, step: Step, learned: Learned | None, seconds: float) 
     """Map and score every test of a trial."""
     results = []
     for number, test in enumerate(trial.tests):
-        seen = _mapped(test, learned, oracle=step.method == ORACLE)
+        seen = mapped(test, learned, oracle=step.method == ORACLE)
         for detector in step.detectors:
-            found = None if seen is None else _scored(detector, seen, trial.n_neighbors)
+            found = None if seen is None else scored(detector, seen, trial.n_neighbors)
             good = None if found is None else quality(found, test.truth, k=1)
             results.append(
                 Result(
@@ -129,7 +129,7 @@ def _results(trial: Trial, step: Step, learned: Learned | None, seconds: float) 
     return results
 
 
-def _mapped(test: Test, learned: Learned | None, *, oracle: bool) -> Test | None:
+def mapped(test: Test, learned: Learned | None, *, oracle: bool = False) -> Test | None:
     """Give the test as the method hands it on, or None where it has no answer."""
     if oracle:
         return None if test.clean is None else Test(test.clean, test.truth, known=test.known, unit=test.unit)
@@ -139,7 +139,7 @@ def _mapped(test: Test, learned: Learned | None, *, oracle: bool) -> Test | None
     return Test(learned(test.rows), test.truth, known=known, unit=test.unit)
 
 
-def _scored(detector: str, test: Test, n_neighbors: int) -> Floats | None:
+def scored(detector: str, test: Test, n_neighbors: int) -> Floats | None:
     """Score the units of a test: its rows, or what several rows belong to, as strange as the strangest of them."""
     try:
         with warnings.catch_warnings():

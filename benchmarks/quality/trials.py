@@ -1,5 +1,6 @@
 """The trials: real data in which something distracts, and something strange hides.
 
+    digits        drawn light on scanned digits, which come with scikit-learn
     silhouettes   drawn light of known strength on outlines; characters and other outlines are the sets
     Yale          faces under real light; people are the sets, one unseen person is the test
     COIL          objects on a turntable, where the distractor is not linear: a control
@@ -13,9 +14,9 @@ A detector is fitted on the test's own rows where the test stands alone (`known`
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undistract import Moments
+from undistract.sets import digits_under_light
 from undistract.sets.downloads import pictures
 from undistract.sets.light import lit
 from undistract.sets.publishers import SILHOUETTES
@@ -56,10 +58,15 @@ class Trial:
     task: str
     part: str
     seed: int
-    moments: Moments
+    halves: tuple[Moments, Moments]  # of the training sets, every other one
     tests: tuple[Test, ...]
     n_neighbors: int = 10
     gradients: Rows | None = None  # (k, d) the true distracting directions, where they are known
+
+    @property
+    def moments(self) -> Moments:
+        """Moments of all training sets."""
+        return _joined(self.halves)
 
 
 def trials(data: str, part: str, n_seeds: int = 5) -> Iterator[Trial]:
@@ -77,8 +84,14 @@ def _seeds(part: str, n_seeds: int) -> range:
     return range(n_seeds) if part == "report" else range(100, 100 + n_seeds)
 
 
-def _moments(sets: dict[Any, Rows]) -> Moments:
-    return Moments.of(sets.items())
+@lru_cache(maxsize=2)
+def _joined(halves: tuple[Moments, Moments]) -> Moments:
+    return halves[0] + halves[1]
+
+
+def _halves(sets: Mapping[Any, Rows]) -> tuple[Moments, Moments]:
+    named = list(sets.items())
+    return Moments.of(named[::2]), Moments.of(named[1::2])
 
 
 # Light on silhouettes. The two parts share no class of the test; none of them is in training.
@@ -86,6 +99,7 @@ AMPLITUDES = (0.15, 0.25, 0.5, 1.0)
 SHARES = {"rare": 0.1, "common": 0.5}
 PAIRS = {"report": ((2, 91), (5, 54)), "choose": ((95, 43), (56, 82))}
 N_HIDDEN = 20
+DIGITS = {"report": ((5, 4), (9, 0)), "choose": ((0, 6), (1, 7), (3, 5))}
 
 
 def silhouettes(part: str, n_seeds: int) -> Iterator[Trial]:
@@ -98,7 +112,7 @@ def silhouettes(part: str, n_seeds: int) -> Iterator[Trial]:
             lights = silhouettes_under_light(
                 data=DATA, normal=first, odd=second, leave_out=others, amplitude=amplitude, seed=seed
             )
-            moments = Moments.of(lights.training)
+            halves = _halves({one.name: one.rows for one in lights.training})
             rng = np.random.default_rng([seed, int(100 * amplitude)])
             for (normal, odd), (often, share) in product(PAIRS[part], SHARES.items()):
                 hidden = rng.choice(outlines.of(odd), N_HIDDEN, replace=False)
@@ -107,11 +121,28 @@ def silhouettes(part: str, n_seeds: int) -> Iterator[Trial]:
                 rows, _ = lit(images, share, amplitude, rng)
                 test = Test(rows, truth, clean=images.reshape(len(images), -1))
                 task = f"silhouettes {amplitude:g} {often}, {odd} in {normal}"
-                yield Trial("silhouettes", task, part, seed, moments, (test,), gradients=lights.gradients)
+                yield Trial("silhouettes", task, part, seed, halves, (test,), gradients=lights.gradients)
 
 
 # Sets that are taken whole: some teach, each of the others is a test with a few strangers hidden in it.
 N_STRANGE = 5
+
+
+def digits(part: str, n_seeds: int) -> Iterator[Trial]:
+    """Give one scanned digit with a few of another, under light: as silhouettes, with as many sets as pixels."""
+    for seed, (normal, odd), amplitude in product(_seeds(part, n_seeds), DIGITS[part], AMPLITUDES):
+        lights = digits_under_light(normal=normal, odd=odd, amplitude=amplitude, seed=seed)
+        halves = _halves({one.name: one.rows for one in lights.training})
+        test = Test(lights.test, lights.is_anomaly, clean=lights.clean)
+        yield Trial(
+            "digits",
+            f"digits {amplitude:g}, {odd} in {normal}",
+            part,
+            seed,
+            halves,
+            (test,),
+            gradients=lights.gradients,
+        )
 
 
 def yale(part: str, n_seeds: int) -> Iterator[Trial]:
@@ -135,7 +166,7 @@ def _unseen(data: str, part: str, seeds: range, images: Rows, owner: Rows, n_tra
         rng = np.random.default_rng(seed)
         owners = rng.permutation(np.unique(owner))
         rows = images.reshape(len(images), -1)
-        moments = _moments({one: rows[owner == one] for one in owners[:n_training]})
+        halves = _halves({one: rows[owner == one] for one in owners[:n_training]})
         strange = {"person" if data == "Yale" else "object": _others, "patch": _patched}
         for kind, make in strange.items():
             tests = []
@@ -145,7 +176,7 @@ def _unseen(data: str, part: str, seeds: range, images: Rows, owner: Rows, n_tra
                 odd = make(own, others, rng)
                 test = np.concatenate([own, odd]).reshape(len(own) + len(odd), -1)
                 tests.append(Test(test, np.repeat([False, True], [len(own), len(odd)])))
-            yield Trial(data, f"{data} {kind}", part, seed, moments, tuple(tests), n_neighbors=5)
+            yield Trial(data, f"{data} {kind}", part, seed, halves, tuple(tests), n_neighbors=5)
 
 
 def _others(own: Rows, others: Rows, rng: np.random.Generator) -> Rows:
@@ -168,14 +199,14 @@ def mvtec(part: str, n_seeds: int) -> Iterator[Trial]:
     X = {name: file[f"{name}_X"].astype(np.float64) for name in names}
     broken = {name: file[f"{name}_y"] == 1 for name in names}
     for name in names[PARTS.index(part) :: 2]:
-        moments = _moments({other: X[other][~broken[other]] for other in names if other != name})
+        halves = _halves({other: X[other][~broken[other]] for other in names if other != name})
         tests = []
         for seed in range(n_seeds):
             good = np.random.default_rng(seed).permutation(np.flatnonzero(~broken[name]))
             known, new = np.array_split(good, 2)
             rows = np.concatenate([new, np.flatnonzero(broken[name])])
             tests.append(Test(X[name][rows], broken[name][rows], known=X[name][known]))
-        yield Trial("MVTec", f"MVTec {name}", part, 0, moments, tuple(tests))
+        yield Trial("MVTec", f"MVTec {name}", part, 0, halves, tuple(tests))
 
 
 def ped(part: str, n_seeds: int) -> Iterator[Trial]:
@@ -242,7 +273,7 @@ def _clips(
         rng = np.random.default_rng(seed)
         clips = rng.permutation(np.unique(calm_clip))
         held_out, teaching = clips[: len(clips) // 4], clips[len(clips) // 4 :]
-        moments = _moments({one: calm[calm_clip == one] for one in teaching})
+        halves = _halves({one: calm[calm_clip == one] for one in teaching})
         known = np.flatnonzero(np.isin(calm_clip, teaching))
         known = rng.choice(known, min(N_KNOWN, len(known)), replace=False)
         a, b = np.isin(new_clip, chosen), np.isin(calm_clip, held_out)
@@ -254,7 +285,7 @@ def _clips(
             keys = np.concatenate([1e6 * new_clip[a] + new_frame[a], 1e9 + 1e6 * calm_clip[b] + calm_frame[b]])
             _, first, unit = np.unique(keys, return_index=True, return_inverse=True)
             truth = truth[first]
-        yield Trial("Ped", task, part, seed, moments, (Test(rows, truth, known=calm[known], unit=unit),))
+        yield Trial("Ped", task, part, seed, halves, (Test(rows, truth, known=calm[known], unit=unit),))
 
 
 def smd(part: str, n_seeds: int) -> Iterator[Trial]:
@@ -274,10 +305,10 @@ def smd(part: str, n_seeds: int) -> Iterator[Trial]:
         calm = {name: _windows(train, window) for name, (train, _, _) in machines.items()}
         for name in list(machines)[PARTS.index(part) :: 2]:
             _, later, label = machines[name]
-            moments = _moments({other: rows for other, rows in calm.items() if other != name})
+            halves = _halves({other: rows for other, rows in calm.items() if other != name})
             strange = _windows(label[:, None], window).max(axis=1) > 0
             test = Test(_windows(later, window), strange, known=calm[name])
-            yield Trial("SMD", f"SMD {shape}", part, int(list(machines).index(name)), moments, (test,))
+            yield Trial("SMD", f"SMD {shape}", part, int(list(machines).index(name)), halves, (test,))
 
 
 def _windows(X: Rows, window: int) -> Rows:
@@ -293,13 +324,14 @@ def skab(part: str, n_seeds: int) -> Iterator[Trial]:
     begin = {name: file[f"{name}_x"][: min(400, int(np.argmax(file[f"{name}_anomaly"] > 0)))] for name in names}
     scale = np.mean([one.std(axis=0) for one in begin.values()], axis=0)  # sensors have units of their own
     for seed, name in enumerate(names[PARTS.index(part) :: 2]):
-        moments = _moments({other: begin[other] / scale for other in names if other != name})
+        halves = _halves({other: begin[other] / scale for other in names if other != name})
         n = len(begin[name])
         test = Test(file[f"{name}_x"][n:] / scale, file[f"{name}_anomaly"][n:] > 0, known=begin[name] / scale)
-        yield Trial("SKAB", "SKAB", part, seed, moments, (test,))
+        yield Trial("SKAB", "SKAB", part, seed, halves, (test,))
 
 
 DATA_SETS: dict[str, Callable[[str, int], Iterator[Trial]]] = {
+    "digits": digits,
     "silhouettes": silhouettes,
     "Yale": yale,
     "COIL": coil,

@@ -22,8 +22,9 @@ DETECTORS = ("kNN", "Mahalanobis")
 
 def trial(part, seed, normal=5, odd=4):
     digits = digits_under_light(seed=seed, normal=normal, odd=odd)
+    halves = tuple(Moments.of(digits.training[start::2]) for start in (0, 1))
     test = Rows(digits.test, digits.is_anomaly, clean=digits.clean)
-    return Trial("digits", f"{odd} in {normal}", part, seed, Moments.of(digits.training), (test,))
+    return Trial("digits", f"{odd} in {normal}", part, seed, halves, (test,))
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +168,12 @@ def test_a_unit_is_as_strange_as_its_strangest_row(trials):
     rows[:, 0] = np.arange(12) % 2  # a little variation
     rows[5] = 50.0
     test = Rows(rows, np.array([False, True, False]), unit=np.repeat([0, 1, 2], 4))
-    one = replace(trials["report"][0], tests=(test, test), n_neighbors=2, moments=Moments.of([rows, rows + 1]))
+    one = replace(
+        trials["report"][0],
+        tests=(test, test),
+        n_neighbors=2,
+        halves=(Moments.of({0: rows}), Moments.of({1: rows + 1})),
+    )
     (found,) = measure([(one, [Step("raw", {}, ("kNN",))])])
     assert [(each.test, each.average_precision) for each in found] == [(0, 1.0), (1, 1.0)]
 
@@ -176,7 +182,7 @@ def test_trials_with_the_same_moments_are_learned_from_once(trials, tmp_path, mo
     asked = []
     monkeypatch.setitem(BY_NAME, "raw", Method("raw", lambda moments: asked.append(moments) or raw(moments)))
     first, other = trials["report"]
-    same = replace(first, task="another", moments=first.moments)
+    same = replace(first, task="another", halves=first.halves)
     path = tmp_path / "quality.csv"
     assert list(run([first, same, other], path, methods=["raw"], detectors=["kNN"])) == [first, same, other]
     assert asked == [first.moments, other.moments]
