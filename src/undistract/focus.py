@@ -88,6 +88,8 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Learned from 10 sets with 1000 rows of 4 features.
     Removed: 1 of 4 directions, with 98% of the variation inside sets and 63% of all variation (kept_span).
     Why: distraction 0.956 (de-biased 1.000) is at least 0.95, the automatic cut-off.
+    That is: inside sets rows vary there at least 19 times as much as sets differ, with a cushion of 0.1 mean
+    variances granted to the difference.
     Kept: 3 descriptive (the next reads 0.169), 0 constant, where any change is news.
     How sure: 9 directions can be told apart by 10 sets, 4 vary; a pure distractor would read about 0.991.
     """

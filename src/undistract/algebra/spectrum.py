@@ -98,6 +98,13 @@ class Spectrum:
         return self.n_features - self.n_moving
 
     @property
+    def relative_cushion(self) -> float:
+        """The cushion as a multiple of the mean variance of the features that vary."""
+        n_varying = int((self.patterns != 0).any(axis=1).sum())
+        total = float((self.patterns**2).sum()) - len(self.distraction) * self.cushion  # Σ a aᵀ = total + ε I
+        return self.cushion * n_varying / total if total > 0 else 0.0
+
+    @property
     def variation(self) -> Floats:
         """The share of all variation that each pattern a carries, (q,); total = Σ a aᵀ - ε I, so the trace splits."""
         # |a|² = wᵀB²w ≥ ε wᵀBw = ε, up to rounding.
