@@ -13,22 +13,20 @@ def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
 
     Examples
     --------
-        >>> import numpy as np
-        >>> from undistract.algebra import Moments, Spectrum
-        >>> import numpy as np
-
-    from undistract.algebra.cutoff import cut
-        >>> rng = np.random.default_rng(0)
-        >>> sets = [rng.normal([3 * m, 1, -1], [2, 2, 0], size=(100, 3)) for m in range(10)]
-        >>> spectrum = Spectrum.of(Moments.of(sets), cushion=1e-3)
-        >>> print(describe(spectrum, cut(spectrum)))
-        Learned from 10 sets with 1000 rows of 3 features.
-        Removed: 1 of 3 directions, with 49% of the variation inside sets and 5% of all variation (kept_span).
-        Why: distraction 0.977 (de-biased 0.997) is at least 0.95, the automatic cut-off.
-        That is: inside sets rows vary there at least 19 times as much as sets differ, with a cushion of 0.001 mean
-        variances granted to the difference.
-        Kept: 1 descriptive (the next reads 0.050), 1 constant, where any change is news.
-        How sure: 9 directions can be told apart by 10 sets, 2 vary; a pure distractor would read about 0.991.
+    >>> import numpy as np
+    >>> from undistract.algebra import Moments, Spectrum
+    >>> from undistract.algebra.cutoff import cut
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal([3 * m, 1, -1], [2, 2, 0], size=(100, 3)) for m in range(10)]
+    >>> spectrum = Spectrum.of(Moments.of(sets), cushion=1e-3)
+    >>> print(describe(spectrum, cut(spectrum)))
+    Learned from 10 sets with 1000 rows of 3 features.
+    Removed: 1 of 3 directions, with 49% of the variation inside sets and 5% of all variation (kept_span).
+    Why: distraction 0.977 (de-biased 0.997) is at least 0.95, the automatic cut-off.
+    That is: inside sets rows vary there at least 19 times as much as sets differ, with a cushion of 0.001 mean
+    variances granted to the difference.
+    Kept: 1 descriptive (the next reads 0.050), 1 constant, where any change is news.
+    How sure: 9 directions can be told apart by 10 sets, 2 vary; a pure distractor would read about 0.991.
     """
     evidence = spectrum.evidence
     removed = spectrum.distraction[: cut.n_removed]
