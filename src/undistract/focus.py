@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
 from undistract.algebra.cutoff import check_cut
 from undistract.algebra.set_labels import number_sets
-from undistract.algebra.spectrum import AUTOMATIC, check_cushion, check_learnable, is_learnable
+from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
 from undistract.arrays import Rows
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.learned import LearnedDirections
@@ -41,9 +41,9 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Remove directions with at least this distraction. ``cutoff=0.999, cushion=1e-8`` is the paper's setting.
     n_remove : int, optional
         Remove so many directions, the most distracting first; overrides `cutoff`.
-    cushion : float or "auto", default="auto"
+    cushion : float, default=0.1
         Between-set variance that every direction is granted, as a multiple of the mean variance of the features. It
-        keeps directions that barely vary from looking distracting. "auto" grants 0.1, and more where sets are few.
+        keeps directions that barely vary from looking distracting.
     absolute_cushion : bool, default=False
         Take `cushion` in squared units of the features instead.
     prior : {"uniform", "by_size"}, mapping or sequence, default="uniform"
@@ -106,7 +106,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         *,
         cutoff: float | str = "auto",
         n_remove: int | None = None,
-        cushion: float | str = AUTOMATIC,
+        cushion: float = CUSHION,
         absolute_cushion: bool = False,
         prior: Any = "uniform",
         removal: str = "kept_span",
@@ -245,7 +245,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _learn(self, moments: Moments, *, may_wait: bool = False, stacklevel: int = 3) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
-        check_cushion(self.cushion, self.absolute_cushion)
+        check_cushion(self.cushion)
         check_cut(self.cutoff, self.n_remove)
         if not may_wait:
             check_learnable(moments)

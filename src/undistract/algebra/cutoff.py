@@ -1,8 +1,12 @@
 """The cut-off: which directions go.
 
-A fixed value of λ, a number of directions, or ``"auto"``: λ ≥ 0.95 at the automatic cushion. Where the sets can speak
-about half of the directions or more, also λ ≥ 0.9 before a gap, where 1 - λ grows by half from one direction to the
-next; where they cannot, never more than half of the directions.
+A fixed value of λ, a number of directions, or ``"auto"``: λ ≥ 0.95, and
+
+    where sets can tell half of the directions apart    also λ ≥ 0.9 before a gap: 1 - λ grows by half to the next
+    where they are too few for that                     only what varies alike in every set, and at most half of all
+
+With few sets nearly every direction reads high for lack of evidence. Then what varies in some sets and rests in others
+is no distraction that a new set must be expected to show.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from undistract.errors import InputError
 AUTOMATIC_CUTOFF = 0.95
 STANDING_APART = 0.9
 GAP = 1.5
+MOST_UNEVEN = 0.15
+_UNEVEN = ", because they vary in some sets and rest in others (unevenness {:.2f}, at most {:g} goes by itself)"
 # From this share of the directions on, we say that almost everything goes.
 ALMOST_ALL = 0.9
 
@@ -70,7 +76,7 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
     rule, value = ("auto", _automatic(spectrum)) if isinstance(cutoff, str) else ("fixed", float(cutoff))
     n_removed = n_wanted = int((moving >= value).sum())
     if rule == "auto" and not spectrum.evidence.speaks:
-        n_removed = min(n_wanted, len(spectrum.distraction) // 2)
+        n_removed = min(n_wanted, len(spectrum.distraction) // 2) if _alike(spectrum, n_wanted) else 0
     return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
 
 
@@ -93,6 +99,11 @@ def _automatic(spectrum: Spectrum) -> float:
     return float(min([AUTOMATIC_CUTOFF, *standing]))
 
 
+def _alike(spectrum: Spectrum, n_wanted: int) -> bool:
+    """Tell whether all sets vary alike where the most distracting patterns lie."""
+    return n_wanted == 0 or bool(spectrum.unevenness[:n_wanted].mean() <= MOST_UNEVEN)
+
+
 def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared: int) -> tuple[str, ...]:
     """Say in numbers what makes the cut doubtful."""
     evidence = spectrum.evidence
@@ -113,10 +124,12 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
             "features first (for example with PCA)."
         )
     if n_spared:
+        n_wanted = n_removed + n_spared
         cautions.append(
-            f"The automatic rule would have removed {n_removed + n_spared} directions with "
-            f"{spectrum.variation[: n_removed + n_spared].sum():.0%} of all variation; with so few sets it keeps "
-            f"{n_spared} of them. Set n_remove or a numeric cutoff if they should go."
+            f"The automatic rule would have removed {n_wanted} directions with "
+            f"{spectrum.variation[:n_wanted].sum():.0%} of all variation; with so few sets it keeps {n_spared} of them"
+            + ("" if _alike(spectrum, n_wanted) else _UNEVEN.format(spectrum.unevenness[:n_wanted].mean(), MOST_UNEVEN))
+            + ". Set n_remove or a numeric cutoff if they should go."
         )
     if cutoff is not None and cutoff > evidence.pure_distractor:
         by_chance = evidence.noise_above(cutoff)

@@ -22,6 +22,7 @@ class Gathered(NamedTuple):
 
     anchors: Floats  # (M, d) the first row of each set
     offsets: Floats  # (M, d) the mean of each set, minus its anchor: small, so that it is exact
+    squares: Floats  # (M, d) the diagonal of each set's scatter
     scatters: list[Floats]  # K of (d, d), one for each weighting
 
 
@@ -39,7 +40,8 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gat
         One weighting of the sets per scatter.
     """
     bounds = np.concatenate([[0], np.cumsum(counts)])
-    all_anchors, offsets = _pick(X, order, bounds[:-1]), np.empty((len(counts), X.shape[1]))
+    all_anchors = _pick(X, order, bounds[:-1])
+    offsets, squares = np.empty_like(all_anchors), np.zeros_like(all_anchors)
     scatters = [np.zeros((X.shape[1], X.shape[1]), order="F") for _ in weightings]
     carried: Floats | None = None  # mean so far of the set that the last border cut, relative to its own first row
     for start, stop in _blocks(*X.shape):
@@ -49,12 +51,15 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gat
         piece_starts = np.maximum(bounds[inside], start) - start
         piece_counts = np.diff(np.append(piece_starts, stop - start))
         piece_means = _centre(rows, piece_starts, piece_counts, all_anchors[inside])
+        squares[inside] += squared_sums(rows, piece_starts)
         if carried is not None and bounds[first] < start:
             before, here = start - bounds[first], piece_counts[0]
             step = piece_means[0] - carried
             piece_means[0] = carried + step * (here / (before + here))
             # Chan's shift is one more row of the set that the border cut.
-            rows = np.vstack([rows, step * np.sqrt(before * here / (before + here))])
+            shift = step * np.sqrt(before * here / (before + here))
+            rows = np.vstack([rows, shift])
+            squares[first] += shift**2
             piece_of_row = np.append(np.repeat(inside, piece_counts), first)
         else:
             piece_of_row = np.repeat(inside, piece_counts)
@@ -63,7 +68,7 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gat
         _add_scatter(scatters, rows, weightings[:, piece_of_row])
     for scatter in scatters:
         mirror(scatter)
-    return Gathered(all_anchors, offsets, scatters)
+    return Gathered(all_anchors, offsets, squares, scatters)
 
 
 def gather_rows(X: Rows, order: Ints | None, counts: Ints) -> tuple[Floats, Floats, Floats]:
@@ -80,6 +85,12 @@ def _centre(rows: Floats, starts: Ints, counts: Ints, anchors: Floats) -> Floats
     means: Floats = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
     rows -= np.repeat(means, counts, axis=0)
     return means
+
+
+def squared_sums(rows: Floats, starts: Ints) -> Floats:
+    """Sum the squares of each piece of rows, feature by feature, (pieces, d)."""
+    sums: Floats = np.add.reduceat(rows**2, starts, axis=0)
+    return sums
 
 
 def weighted_scatter(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -181,8 +181,9 @@ class Moments:
                 sums = range(1 if balanced(counts, weights) else 3)
                 within, *wander = (self._scatter(which) + other._scatter(which) for which in sums)
                 between = self._between() + other._between() + shift
+                spread = self._spread() + other._spread()
                 check_range((np.diag(within) + np.diag(between)) / (left + right), step != 0)
-            store = Folded(within, between, (wander[0], wander[1]) if wander else None)
+            store = Folded(within, between, (wander[0], wander[1]) if wander else None, spread)
         return Moments(names, counts, weights, self.prior, self.origin, offset, store)
 
     def without(self, name: Hashable, piece: SetMoments | None = None) -> Moments:
@@ -230,7 +231,8 @@ class Moments:
                 f"Set {name!r} holds nearly all variation of feature {int(np.argmax(after < LEAST_LEFT * before))}: "
                 "what it leaves would be rounding. Sum up the other sets anew."
             )
-        store = Folded(within, between, (wander[0], wander[1]) if wander else None)
+        spread = np.maximum(self._spread() - gone._spread(), 0.0)
+        store = Folded(within, between, (wander[0], wander[1]) if wander else None, spread)
         return Moments(names, counts, weights, self.prior, self.origin, self.offset - step * (leaving / rest), store)
 
     def piece(self, name: Hashable) -> SetMoments:
@@ -272,12 +274,32 @@ class Moments:
         first, second = (self.store.energy(which, self.counts, self.weights, filters) for which in (1, 2))
         return first / self._weight, second / self._weight**2
 
+    def unevenness(self, patterns: Floats) -> Floats:
+        """How unevenly sets vary where a pattern (column) lies, (q,): 0 where each varies as much as the others.
+
+        Σ_f a_f² v_f / Σ_f a_f² s_f² - 1, where v is the mean over sets of a feature's variance, and s the mean over
+        sets of its standard deviation. It is measured feature by feature: sums over sets hold no more.
+        """
+        several = self.counts > 1  # a set of one row shows no variation of its own
+        weight = float(self.weights[several].sum())
+        # The spread of n rows reads low by 1/(4(n-1)), to first order.
+        low = float((self.weights / np.maximum(self.counts - 1, 1))[several].sum()) / weight / 4
+        typical = self._spread() / weight * (1 + low)
+        variances = self.store.inside(self.counts, self.weights) / weight
+        tiny = float(np.finfo(np.float64).tiny)
+        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
+        uneven: Floats = (variances @ shares) / np.maximum(typical**2 @ shares, tiny) - 1.0
+        return np.maximum(uneven, 0.0)
+
     @property
     def _weight(self) -> float:
         return float(self.weights.sum())
 
     def _between(self) -> Floats:
         return self.store.between(self.weights)
+
+    def _spread(self) -> Floats:
+        return self.store.spread(self.counts, self.weights)
 
     def _scatter(self, which: int) -> Floats:
         return self.store.scatter(which, self.counts, self.weights)
@@ -298,5 +320,7 @@ def _of_piece(name: Hashable, piece: SetMoments, weight: float, prior: str) -> M
     if piece.deviations is not None:
         store = KeptRows(piece.origin[None, :], piece.offset[None, :], piece.deviations)
     else:
-        store = Folded(piece.scatter * (weight / piece.count), np.zeros_like(piece.scatter), None)
+        within = piece.scatter * (weight / piece.count)
+        spread = np.sqrt(weight * np.diag(within))  # w √v, where w v stands on the diagonal
+        store = Folded(within, np.zeros_like(within), None, spread)
     return Moments((name,), np.array([piece.count]), np.array([weight]), prior, piece.origin, piece.offset, store)

@@ -49,7 +49,7 @@ class SetMoments:
             if 2 * len(X) <= X.shape[1]:
                 anchors, offsets, deviations = gather_rows(X, None, counts)
                 return cls(len(X), anchors[0], offsets[0], deviations, None)._checked()
-            anchors, offsets, (scatter,) = gather(X, None, counts, np.ones((1, 1)))
+            anchors, offsets, _, (scatter,) = gather(X, None, counts, np.ones((1, 1)))
             return cls(len(X), anchors[0], offsets[0], None, scatter)._checked()
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,7 @@ from undistract.algebra.store import KeptRows
 from undistract.arrays import Floats
 from undistract.errors import InputError
 
-AUTOMATIC: Final = "auto"
-# Chosen on other trials than the reported ones: benchmarks/cutoff_study.py, docs/evidence.md.
-LEAST_CUSHION = 0.1
-CUSHION_OF_FEW_SETS = 4.0
+CUSHION = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,38 +51,39 @@ class Spectrum:
     origin: Floats  # (d,) the mean of the data
     cushion: float  # ε, in squared units of the features; metric = total + ε I
     n_moving: int  # how many directions vary inside sets, the first so many
+    unevenness: Floats  # (q,) how unevenly sets vary where each pattern lies; 0: all alike
     evidence: Evidence
 
     @classmethod
-    def of(cls, moments: Moments, *, cushion: float | str = AUTOMATIC, absolute: bool = False) -> Spectrum:
+    def of(cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False) -> Spectrum:
         """Solve the eigenproblem.
 
         Parameters
         ----------
         moments : Moments
-        cushion : float or "auto", default="auto"
+        cushion : float, default=0.1
             Between-set variance that every direction is granted, as a multiple of the mean variance of the features
             that vary. Zero makes the answer independent of units and of any mixing; a huge one ranks by `within` alone.
-            "auto" is 0.1 + 4/M times the share of directions that M sets are too few to tell apart.
         absolute : bool, default=False
             Take `cushion` as ε itself, in squared units of the features.
         """
         check_learnable(moments)
-        check_cushion(cushion, absolute)
+        check_cushion(cushion)
         few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
         solve = _from_rows if few else _from_matrices
         solution, epsilon = solve(moments, cushion, absolute)
         evidence = Evidence.of(moments, len(solution.distraction))
         debiased = _debiased(moments, solution, epsilon)
         distraction, filters, patterns, n_moving = solution
-        return cls(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, evidence)
+        uneven = moments.unevenness(patterns)
+        return cls(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, uneven, evidence)
 
     @classmethod
     def unknown(cls, moments: Moments) -> Spectrum:
         """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
         nothing = np.zeros((moments.n_features, 0))
         evidence = Evidence.of(moments, 0)
-        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, 0, evidence)
+        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, 0, np.zeros(0), evidence)
 
     @property
     def n_features(self) -> int:
@@ -142,29 +140,15 @@ def check_learnable(moments: Moments) -> None:
         )
 
 
-def check_cushion(cushion: Any, absolute: bool = False) -> None:
+def check_cushion(cushion: Any) -> None:
     """Refuse a cushion that is no amount of variance."""
-    if isinstance(cushion, str) and cushion == AUTOMATIC and not absolute:
-        return
     if not isinstance(cushion, Real) or isinstance(cushion, bool) or not 0 <= float(cushion) <= 1e100:
-        words = "a number" if absolute else "'auto' or a number"
-        raise InputError(f"cushion is {cushion!r}; expected {words} from 0 up, such as 0.1.")
+        raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
 
 
-def _epsilon(cushion: float | str, absolute: bool, variances: Floats, moments: Moments) -> float:
-    """Turn the cushion into squared units of the features; the more directions are silent, the more it takes."""
-    if absolute:
-        return float(cushion)
-    if isinstance(cushion, str):
-        evidence = Evidence.of(moments, int(min((variances > 0).sum(), moments.n_rows - 1)))
-        silent = evidence.n_silent / max(evidence.n_directions, 1)
-        cushion = LEAST_CUSHION + CUSHION_OF_FEW_SETS / moments.n_sets * silent
-    return cushion * _mean_variance(variances)
-
-
-def _from_matrices(moments: Moments, cushion: float | str, absolute: bool) -> tuple[Solution, float]:
+def _from_matrices(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
     within, total = moments.within, moments.total
-    epsilon = _epsilon(cushion, absolute, np.diag(total), moments)
+    epsilon = cushion if absolute else cushion * _mean_variance(np.diag(total))
     varies = np.diag(total) > 0
     if varies.all():
         return dense(within, total, epsilon), epsilon
@@ -177,12 +161,12 @@ def _from_matrices(moments: Moments, cushion: float | str, absolute: bool) -> tu
     return Solution(found.distraction, filters, patterns, found.n_moving), epsilon
 
 
-def _from_rows(moments: Moments, cushion: float | str, absolute: bool) -> tuple[Solution, float]:
+def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
     rows = moments.store
     assert isinstance(rows, KeptRows)
     means, shares = rows.means() - moments.offset, moments.shares
     variances = shares @ means**2 + np.repeat(shares / moments.counts, moments.counts) @ rows.deviations**2
-    epsilon = _epsilon(cushion, absolute, variances, moments)
+    epsilon = cushion if absolute else cushion * _mean_variance(variances)
     if not (variances > 0).any():
         return _nothing_varies(moments), epsilon
     return few_rows(rows.deviations, means, moments.counts, shares, epsilon), epsilon

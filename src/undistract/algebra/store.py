@@ -3,6 +3,7 @@
     sum 0   Σ w/n · S_m             within
     sum 1   Σ w/(n(n-1)) · S_m      how far set means wander by chance
     sum 2   Σ w²/(n(n-1)) · S_m     the same, by squared weight
+    spread  Σ w · √(diag S_m / n)   how much each feature varies in a typical set
 
 S_m is the scatter of set m, n its rows, w its weight (not yet divided by the sum of the weights).
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra.gather import gather, gather_rows, weighted_scatter
+from undistract.algebra.gather import gather, gather_rows, squared_sums, weighted_scatter
 from undistract.arrays import Floats, Ints, Rows, check_range, quiet
 
 # Rows are kept while they are few: then a set can be taken out again without a trace.
@@ -49,6 +50,15 @@ class KeptRows:
         readings = (self.deviations @ filters) ** 2  # (n, q)
         return np.repeat(_coefficients(counts, weights)[which], counts) @ readings
 
+    def inside(self, counts: Ints, weights: Floats) -> Floats:
+        """Return the diagonal of sum 0, (d,)."""
+        inside: Floats = np.repeat(weights / counts, counts) @ self.deviations**2
+        return inside
+
+    def spread(self, counts: Ints, weights: Floats) -> Floats:
+        """Σ w √(diag S_m / n), (d,)."""
+        return _spread(squared_sums(self.deviations, np.cumsum(counts) - counts), counts, weights)
+
     def of_sets(self, chosen: npt.NDArray[np.bool_], counts: Ints) -> KeptRows:
         """Keep only the sets chosen by a mask."""
         return KeptRows(self.anchors[chosen], self.offsets[chosen], self.deviations[np.repeat(chosen, counts)])
@@ -68,6 +78,7 @@ class Folded:
     within: Floats  # (d, d) sum 0
     between_means: Floats  # (d, d)
     wander: tuple[Floats, Floats] | None  # sums 1 and 2; None while all sets have one size and one weight
+    spread_sum: Floats  # (d,)
 
     def between(self, weights: Floats) -> Floats:
         """Σ w (μ_m - μ)(μ_m - μ)ᵀ, (d, d)."""
@@ -81,6 +92,14 @@ class Folded:
             return self.wander[which - 1]
         factor = 1 / max(int(counts[0]) - 1, 1)  # balanced: multiples of within, which is zero where sets have one row
         return self.within * (factor if which == 1 else factor * float(weights[0]))
+
+    def inside(self, counts: Ints, weights: Floats) -> Floats:
+        """Return the diagonal of sum 0, (d,)."""
+        return np.diag(self.within)
+
+    def spread(self, counts: Ints, weights: Floats) -> Floats:
+        """Σ w √(diag S_m / n), (d,)."""
+        return self.spread_sum
 
     def energy(self, which: int, counts: Ints, weights: Floats, filters: Floats) -> Floats:
         """Return wᵀ(sum)w for each filter, (q,)."""
@@ -101,25 +120,30 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
         coefficients = _coefficients(counts, weights)
         wander = None
         if balanced(counts, weights):
-            anchors, offsets, (within,) = gather(X, order, counts, coefficients[:1])
+            anchors, offsets, squares, (within,) = gather(X, order, counts, coefficients[:1])
         else:
             # Sum 2 is a mixture of the others for the priors uniform and by_size; else it is summed as well.
             several = coefficients[:, counts > 1]
             mixture = np.linalg.lstsq(several[:2].T, several[2])[0]
             mixed = np.allclose(mixture @ several[:2], several[2], rtol=1e-12, atol=0)
-            anchors, offsets, scatters = gather(X, order, counts, coefficients[: 2 if mixed else 3])
+            anchors, offsets, squares, scatters = gather(X, order, counts, coefficients[: 2 if mixed else 3])
             within, first = scatters[:2]
             wander = (first, mixture[0] * within + mixture[1] * first if mixed else scatters[2])
         means = (anchors - anchors[0]) + offsets
         offset, between = weighted_scatter(means, weights)
         check_range((np.diag(within) + np.diag(between)) / weights.sum(), _moved(means, offsets))
-    return anchors[0], offset, Folded(within, between, wander)
+    return anchors[0], offset, Folded(within, between, wander, _spread(squares, counts, weights))
 
 
 def _moved(*deviations: Floats) -> npt.NDArray[np.bool_]:
     """Tell which features varied: a constant one deviates by exactly nothing, however large it is."""
     moved: npt.NDArray[np.bool_] = np.logical_or.reduce([array.any(axis=0) for array in deviations])
     return moved
+
+
+def _spread(squares: Floats, counts: Ints, weights: Floats) -> Floats:
+    spread: Floats = weights @ np.sqrt(squares / counts[:, None])
+    return spread
 
 
 def few(n_rows: int, n_features: int) -> bool:
