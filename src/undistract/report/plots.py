@@ -27,6 +27,7 @@ INK, FAINT = "#1F1F1F", "#666666"
 
 TITLE_SIZE, LABEL_SIZE = 14, 11.5
 DASHED = (0, (4, 3))
+N_BARS = 200  # more bars than this are drawn as one outline
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,16 @@ def draw_title(axes: Axes, sentence: str) -> None:
     axes.set_title(sentence, loc="left", fontsize=TITLE_SIZE, color=INK, pad=12)
 
 
-def draw_spectrum(axes: Axes, distraction: Floats, *, n_removed: int, cutoff: float) -> None:
+def draw_spectrum(
+    axes: Axes,
+    distraction: Floats,
+    *,
+    n_removed: int,
+    cutoff: float,
+    n_shown: int | None = None,
+    noise_edges: tuple[float, float] | None = None,
+    pure_distractor: float | None = None,
+) -> None:
     """Draw how distracting each direction is, the cut-off, and which directions go.
 
     Parameters
@@ -65,32 +75,43 @@ def draw_spectrum(axes: Axes, distraction: Floats, *, n_removed: int, cutoff: fl
         The first so many are drawn as removed.
     cutoff : float
         The least distraction that is removed.
+    n_shown : int, optional
+        Only the first so many are drawn.
+    noise_edges : pair of float, optional
+        Between which values pure noise would read: a band.
+    pure_distractor : float, optional
+        What a direction that tells nothing about sets is expected to read: a mark on the right.
     """
-    rank = np.arange(1, len(distraction) + 1)
-    gone = rank <= n_removed
-    axes.bar(rank[gone], distraction[gone], width=0.8, color=AMBER[0])
-    axes.bar(rank[~gone], distraction[~gone], width=0.8, color=GREY[0])
-    axes.axhline(cutoff, color=INK, linewidth=1, linestyle=DASHED)
+    shown = distraction[:n_shown]
+    rank = np.arange(1, len(shown) + 1)
+    for these, colour in ((rank <= n_removed, AMBER[0]), (rank > n_removed, GREY[0])):
+        if len(rank) <= N_BARS:
+            axes.bar(rank[these], shown[these], width=0.8, color=colour)
+        elif these.any():
+            # One outline instead of thousands of bars; the last value reaches half a step further.
+            ends = np.append(rank[these] - 0.5, rank[these][-1] + 0.5)
+            axes.fill_between(ends, np.append(shown[these], shown[these][-1]), step="post", color=colour, linewidth=0)
     end = len(rank) + 0.5
-    axes.text(end, cutoff + 0.015, f"cut-off {cutoff:g}", ha="right", va="bottom", fontsize=LABEL_SIZE, color=INK)
+    words: dict[str, Any] = {"ha": "right", "fontsize": LABEL_SIZE}
+    axes.axhline(cutoff, color=INK, linewidth=1, linestyle=DASHED)
+    axes.text(end, cutoff + 0.015, f"cut-off {cutoff:.4g}", va="bottom", color=INK, **words)
+    if noise_edges is not None:
+        axes.axhspan(*noise_edges, color=BLUE[0], alpha=0.25, linewidth=0)
+        axes.text(end, 1.11, "pure noise would read here", va="bottom", color=BLUE[1], **words)
+    if pure_distractor is not None:
+        axes.plot([end + 0.5], [pure_distractor], "<", color=BLUE[0], markersize=7, clip_on=False)
     if n_removed:
         axes.text(0.6, 1.03, "removed", va="bottom", fontsize=LABEL_SIZE, color=AMBER[1], fontweight="bold")
-    axes.text(
-        end,
-        0.66,
-        "kept: they tell sets apart",
-        ha="right",
-        va="bottom",
-        fontsize=LABEL_SIZE,
-        color=GREY[1],
-        fontweight="bold",
-    )
+    if n_removed < len(shown):
+        label = "kept: they tell sets apart"
+        axes.text(end, 0.66, label, va="bottom", color=GREY[1], fontweight="bold", **words)
     axes.set_xlim(0.0, len(rank) + 1)
-    axes.set_ylim(0.0, 1.12)
+    axes.set_ylim(0.0, 1.12 if noise_edges is None else 1.2)
     axes.set_yticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
     axes.set_xticks([])
+    which = f"the {len(rank)}" if len(rank) == len(distraction) else f"the first {len(rank)} of {len(distraction)}"
     axes.set_xlabel(
-        f"the {len(rank)} directions of the data, most distracting first", fontsize=LABEL_SIZE, color=INK, labelpad=8
+        f"{which} directions of the data, most distracting first", fontsize=LABEL_SIZE, color=INK, labelpad=8
     )
     axes.set_ylabel("distraction", fontsize=LABEL_SIZE, color=INK)
     tidy(axes)

@@ -1,0 +1,155 @@
+"""Figures and images inside a page: a plot as SVG that follows the page's colours, an array as a PNG in the file."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from base64 import b64encode
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from undistract.arrays import Floats, Rows
+from undistract.errors import InputError
+from undistract.extras import need
+from undistract.report.html import Html, element, safe
+from undistract.report.plots import AMBER, BLUE
+from undistract.report.style import NIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LARGEST_SIDE = 256  # pixels of an image in a page; a larger one is averaged down
+# No date and no version inside: the same picture is the same file.
+_EXPORT = {"svg.fonttype": "none", "svg.hashsalt": "page", "path.simplify": False, "text.parse_math": False}
+_NO_WORDS = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
+def plot(figure: Figure, caption: str = "", *, says: str = "") -> Html:
+    """Put a matplotlib figure into a page, in the page's colours by day and by night.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Drawn with the colours of `undistract.report.plots`.
+    caption : str
+        Stands below it.
+    says : str
+        For those who cannot see it; by default the caption.
+
+    Examples
+    --------
+    >>> from undistract.report.plots import BLUE, new_figure
+    >>> figure = new_figure(3, 2)
+    >>> _ = figure.add_subplot().plot([1, 3, 2], color=BLUE[0])
+    >>> drawn = plot(figure, "It rises & falls.")
+    >>> "var(--blue)" in drawn, "http" in drawn, drawn.endswith("rises &amp; falls.</figcaption></figure>")
+    (True, False, True)
+    """
+    svg = _svg(figure).replace("<svg", f'<svg role="img" aria-label="{safe(says or caption)}"', 1)
+    return element("figure", Html(svg), *([element("figcaption", caption)] if caption else []))
+
+
+def picture(
+    pixels: Rows | bytes, caption: str = "", *, limits: tuple[float, float] | None = None, signed: bool = False
+) -> Html:
+    """Put an image into a page.
+
+    Parameters
+    ----------
+    pixels : (height, width) or (height, width, 3) array, or bytes
+        Grey values, colours (0 to 255, or 0 to 1), or a ready PNG.
+    caption : str
+    limits : pair of float, optional
+        What is drawn black, and what white; by default the least and the greatest value. Colours need none.
+    signed : bool
+        Grey values around zero: amber above, blue below, as strong on either side.
+
+    Examples
+    --------
+    >>> picture(np.array([[0.0, 1.0], [1.0, 0.0]]), "a chessboard")
+    '<figure><img src="data:image/png;base64,...
+    """
+    data = pixels if isinstance(pixels, bytes) else _png(_small(np.asarray(pixels)), limits, signed)
+    shown = element("img", src=f"data:image/png;base64,{b64encode(data).decode()}", alt=caption)
+    return element("figure", shown, *([element("figcaption", caption)] if caption else []))
+
+
+def _svg(figure: Figure) -> str:
+    matplotlib = need("matplotlib", extra="plot", to="Drawing plots")
+    for text in figure.findobj(need("matplotlib.text", extra="plot", to="Drawing plots").Text):
+        text.set_parse_math(False)  # a name such as "cost in $" is no formula
+    drawn = StringIO()
+    with matplotlib.rc_context(_EXPORT), warnings.catch_warnings():
+        # The browser has more letters than the font that measures them here.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(drawn, format="svg", transparent=True, metadata=_NO_WORDS)
+    svg = drawn.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    for colour, (name, _) in NIGHT.items():
+        svg = svg.replace(colour.lower(), f"var(--{name})")
+    svg = re.sub(
+        r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.DOTALL
+    )  # it reached the whole page
+    svg = re.sub(r'\sxmlns(:xlink)?="[^"]*"|\sversion="1.1"', "", svg).replace("xlink:href", "href")
+    # Groups are numbered in each figure anew, and nothing points to them.
+    svg = re.sub(r'<g id="[A-Za-z.]+_?\d*">', "<g>", svg)
+    svg = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 var(--font)", svg)
+    # Hundredths of a point are enough for anybody.
+    return re.sub(r'\sd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+
+
+def _png(pixels: Rows, limits: tuple[float, float] | None, signed: bool) -> bytes:
+    if pixels.ndim == 3:
+        whole = np.issubdtype(pixels.dtype, np.integer)
+        return _encoded(np.clip(pixels, 0, 255).astype(np.uint8) if whole else np.clip(_finite(pixels), 0.0, 1.0))
+    grey = _finite(pixels)
+    if signed:
+        return _encoded(diverging(grey / (float(np.abs(grey).max()) or 1.0)))
+    low, high = limits if limits is not None else (float(grey.min()), float(grey.max()))
+    return _encoded(np.clip((grey - low) / ((high - low) or 1.0), 0.0, 1.0))
+
+
+def _finite(pixels: Rows) -> Floats:
+    return np.nan_to_num(pixels.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def diverging(values: Floats) -> Floats:
+    """Colour values from -1 to 1: blue, white at zero, amber; (..., 3) from 0 to 1.
+
+    Examples
+    --------
+    >>> diverging(np.array([0.0]))
+    array([[1., 1., 1.]])
+    """
+    from_hex = need("matplotlib.colors", extra="plot", to="Drawing plots").to_rgb
+    end = np.where(values[..., None] >= 0, from_hex(AMBER[0]), from_hex(BLUE[0]))
+    strength = np.minimum(np.abs(values), 1.0)[..., None]
+    mixed: Floats = 1.0 - strength * (1.0 - end)
+    return mixed
+
+
+def _encoded(pixels: Rows) -> bytes:
+    image = need("matplotlib.image", extra="plot", to="Drawing plots")
+    held = BytesIO()
+    options: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0} if pixels.ndim == 2 else {}
+    image.imsave(held, pixels, format="png", metadata={"Software": None}, **options)
+    return held.getvalue()
+
+
+def _small(pixels: Rows) -> Rows:
+    """Average blocks of pixels until the longer side fits."""
+    if pixels.ndim not in (2, 3) or 0 in pixels.shape or (pixels.ndim == 3 and pixels.shape[2] != 3):
+        raise InputError(
+            f"An image has shape {pixels.shape}; expected (height, width) for grey or (height, width, 3) for colours."
+        )
+    block = -(-max(pixels.shape[:2]) // LARGEST_SIDE)
+    if block == 1:
+        return pixels
+    height, width = (side // block for side in pixels.shape[:2])
+    if not height or not width:
+        return pixels[::block, ::block]
+    cut = pixels[: height * block, : width * block].reshape(height, block, width, block, *pixels.shape[2:])
+    smaller: Rows = cut.mean(axis=(1, 3)).astype(pixels.dtype)
+    return smaller
