@@ -167,6 +167,8 @@ class Report:
         What was removed.
     before, after : Run, optional
         The sets scored as they are, and without what distracts.
+    examples : tuple of tuples of Shown
+        A few images before and after, to see what is taken out; `image_pictures` makes one of them.
     findings : tuple of Finding
         The alarms of `after` to look at closely, the strongest first.
     image_shape : tuple of int, optional
@@ -184,6 +186,7 @@ class Report:
     learned: Learned | None = None
     before: Run | None = None
     after: Run | None = None
+    examples: tuple[tuple[Shown, ...], ...] = ()
     findings: tuple[Finding, ...] = ()
     image_shape: tuple[int, ...] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)

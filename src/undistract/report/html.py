@@ -17,7 +17,7 @@ from typing import Any
 
 from undistract.errors import InputError
 from undistract.report.style import STYLE
-from undistract.report.words import readable
+from undistract.report.words import grouped, readable
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 NOTHING = "–"
@@ -136,7 +136,9 @@ def shown(value: object) -> object:
         return NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{float(value):.4g}" if isinstance(value, Real) and not isinstance(value, Integral) else value
+    if isinstance(value, Integral):
+        return grouped(int(value))
+    return f"{float(value):.4g}" if isinstance(value, Real) else value
 
 
 def document(title: str, *body: object, style: str = "") -> str:

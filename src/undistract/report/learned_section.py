@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from undistract.report.bars import bars_figure
-from undistract.report.contents import Learned, as_image
-from undistract.report.html import Html, element, joined, number, section, table
+from undistract.report.contents import Learned, Shown, as_image
+from undistract.report.html import Html, element, joined, number, pairs, section, table
 from undistract.report.pictures import picture, plot
 from undistract.report.plots import draw_spectrum, new_figure
 
@@ -17,11 +17,12 @@ def learned_section(learned: Learned) -> Html:
     """Tell what was removed and how sure that is; cautions stand first."""
     lines = learned.words.splitlines()
     cautions = [line for line in lines if line.startswith("Caution: ")]
-    told = [line for line in lines if not line.startswith("Caution: ")]
+    told = dict(line.split(": ", 1) for line in lines if ": " in line and line not in cautions)
     return section(
         "What was removed, and how sure that is",
         *(element("p", caution, class_="caution") for caution in cautions),
-        *(element("p", line) for line in told),
+        *(element("p", line) for line in lines if ": " not in line),
+        pairs(told),
         *([_spectrum(learned), _directions(learned)] if len(learned.spectrum.distraction) else []),
     )
 
@@ -49,6 +50,19 @@ def patterns_section(learned: Learned) -> Html:
         figures = [bars_figure(one, learned.feature_names, n_shown=N_FEATURES) for one in drawn]
         body = element("div", *(plot(one, name) for one, name in zip(figures, names, strict=True)), class_="beside")
     return section("What it looks like", element("p", how), body)
+
+
+def examples_section(examples: tuple[tuple[Shown, ...], ...]) -> Html:
+    """Show some images before and after."""
+    if not examples:
+        return Html("")
+    rows = [element("div", *map(shown_picture, one), class_="pictures") for one in examples[:N_IMAGES]]
+    return section("What it does to images", element("div", *rows, class_="beside"))
+
+
+def shown_picture(one: Shown) -> Html:
+    """Put one image with its caption into the page."""
+    return picture(one.pixels, one.caption, limits=one.limits, signed=one.signed)
 
 
 def _name(learned: Learned, place: int) -> str:

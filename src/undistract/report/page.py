@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from undistract.report.contents import Finding, Report, Run, as_image
 from undistract.report.explanation import explanation_figure
-from undistract.report.html import Html, document, element, pairs, section, table, write_document
-from undistract.report.learned_section import learned_section, patterns_section
+from undistract.report.html import Html, document, element, joined, pairs, section, table, write_document
+from undistract.report.learned_section import examples_section, learned_section, patterns_section, shown_picture
 from undistract.report.pictures import picture, plot
-from undistract.report.scores_section import N_LISTED, alarms_section, count, tracks_section
-from undistract.report.words import readable
+from undistract.report.scores_section import N_LISTED, alarms_section, tracks_section
+from undistract.report.words import count, readable
 
-N_FINDINGS = 20
+N_FINDINGS, N_NAMED = 20, 8
 
 
 def report_page(report: Report) -> str:
@@ -35,11 +37,12 @@ def report_page(report: Report) -> str:
         report.title,
         element("h1", report.title),
         *(element("p", line) for line in _headlines(report)),
+        learned_section(learned) if learned else "",
+        patterns_section(learned) if learned else "",
+        examples_section(report.examples),
         alarms_section(report.runs),
         tracks_section(report.runs),
         _findings(report),
-        learned_section(learned) if learned else "",
-        patterns_section(learned) if learned else "",
         _made(report),
     )
 
@@ -97,7 +100,7 @@ def _finding(rank: int, finding: Finding, shape: tuple[int, ...] | None) -> Html
     alarm, why = finding.alarm, finding.explanation
     rows = f"row {alarm.start}" if alarm.n_rows == 1 else f"rows {alarm.start} to {alarm.stop - 1}"
     times = "" if alarm.start_time is None else f", {alarm.start_time} to {alarm.stop_time}"
-    pictures = [picture(one.pixels, one.caption, limits=one.limits, signed=one.signed) for one in finding.pictures]
+    pictures = [shown_picture(one) for one in finding.pictures]
     is_image = shape is not None and why is not None
     if shape is not None and why is not None:
         pictures.append(picture(as_image(why.contributions, shape), "what carried the score", signed=True))
@@ -122,10 +125,21 @@ def _made(report: Report) -> Html:
     if report.settings:
         parts += [element("h3", "Settings"), pairs(report.settings)]
     if report.sources:
-        listed = [[str(name), str(source)] for name, source in list(report.sources.items())[:N_LISTED]]
-        n_more = len(report.sources) - len(listed)
-        parts += [element("h3", "Sources"), table(["set", "from"], listed)]
-        parts += [element("p", f"{count(n_more, 'more source')}.", class_="faint")] if n_more else []
+        parts += [element("h3", "Sources"), _sources(report.sources)]
     if report.versions:
         parts += [element("h3", "Versions"), pairs(report.versions)]
     return section("How this was made", *parts) if parts else Html("")
+
+
+def _sources(sources: Mapping[Any, Any]) -> Html:
+    """List where sets came from; those from one place together."""
+    together: dict[str, list[str]] = {}
+    for name, source in sources.items():
+        together.setdefault(str(source), []).append(str(name))
+    rows = [
+        [source, len(names), f"{', '.join(names[:N_NAMED])}{', …' if len(names) > N_NAMED else ''}"]
+        for source, names in list(together.items())[:N_LISTED]
+    ]
+    n_more = len(together) - len(rows)
+    more = [element("p", f"{count(n_more, 'more source')}.", class_="faint")] if n_more else []
+    return joined([table(["from", "sets", "called"], rows), *more])

@@ -94,7 +94,8 @@ def draw_spectrum(
     end = len(rank) + 0.5
     words: dict[str, Any] = {"ha": "right", "fontsize": LABEL_SIZE}
     axes.axhline(cutoff, color=INK, linewidth=1, linestyle=DASHED)
-    axes.text(end, cutoff + 0.015, f"cut-off {cutoff:.4g}", va="bottom", color=INK, **words)
+    side, away = ("bottom", 0.015) if pure_distractor is None else ("top", -0.02)
+    axes.text(end, cutoff + away, f"cut-off {cutoff:.4g}", va=side, color=INK, **words)
     if noise_edges is not None:
         axes.axhspan(*noise_edges, color=BLUE[0], alpha=0.25, linewidth=0)
         axes.text(end, 1.11, "pure noise would read here", va="bottom", color=BLUE[1], **words)
@@ -104,7 +105,9 @@ def draw_spectrum(
         axes.text(0.6, 1.03, "removed", va="bottom", fontsize=LABEL_SIZE, color=AMBER[1], fontweight="bold")
     if n_removed < len(shown):
         label = "kept: they tell sets apart"
-        axes.text(end, 0.66, label, va="bottom", color=GREY[1], fontweight="bold", **words)
+        # High bars would hide it; above them is room.
+        height = 0.66 if shown[len(shown) // 2] < 0.64 else 1.03
+        axes.text(end, height, label, va="bottom", color=GREY[1], fontweight="bold", **words)
     axes.set_xlim(0.0, len(rank) + 1)
     axes.set_ylim(0.0, 1.12 if noise_edges is None else 1.2)
     axes.set_yticks([0.0, 0.5, 1.0], ["0", ".5", "1"])

@@ -12,7 +12,7 @@ from undistract.report.contents import Run
 from undistract.report.html import NOTHING, Html, element, joined, number, section, table
 from undistract.report.pictures import plot
 from undistract.report.tracks import score_limits, track_figure
-from undistract.report.words import readable
+from undistract.report.words import count, readable
 
 N_TRACKS, N_LISTED = 12, 100
 
@@ -47,7 +47,7 @@ def tracks_section(runs: Mapping[str, Run]) -> Html:
     strongest = set(sorted(names, key=lambda name: -_excess(runs, name))[:N_TRACKS])
     drawn = [name for name in names if name in strongest]
     words = [
-        "Each row's score in order, on one scale for all sets. Blue: what alarms, marked along the lower edge too."
+        "Each row's score in order, on one scale for all sets. Dashed: the threshold. Blue: what alarms, marked below."
     ]
     if len(drawn) < len(names):
         words.append(f"Of {len(names)} sets those {len(drawn)} are drawn that reach furthest over the threshold.")
@@ -70,6 +70,7 @@ def _track(run: Run, scores: Scores, name: str, limits: tuple[float, float]) -> 
     told = f"{name}: {count(len(scores), 'row')}"
     told += f", {n_unscored} never scored" if n_unscored else ""
     told += f", {count(len(alarms), 'alarm')}" if run.threshold is not None else ""
+    told += f" over {run.value:.4g}" if run.value is not None and np.isfinite(run.value) else ""
     return plot(track_figure(scores, threshold=run.value, alarms=alarms, limits=limits), told)
 
 
@@ -113,14 +114,3 @@ def _excess(runs: Mapping[str, Run], name: Hashable) -> float:
                 value = run.value if run.value is not None and np.isfinite(run.value) else 0.0
                 excess = float(np.fmax.reduce(one.values, initial=-np.inf)) - value
     return excess
-
-
-def count(how_many: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "row"), count(12000, "row")
-    ('1 row', '12 000 rows')
-    """
-    return f"{how_many:,} {noun}{'' if how_many == 1 else 's'}".replace(",", " ")

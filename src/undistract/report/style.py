@@ -49,8 +49,9 @@ th, td, dd, dt, h1, h2, h3, figcaption { unicode-bidi: isolate }
 figure { margin: 1.2em 0 } figcaption { max-width: 46rem }
 img { max-width: 100%; height: auto; border-radius: 4px }
 svg { max-width: 100%; height: auto; display: block; stroke-linejoin: round; stroke-linecap: butt }
-.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0 1.5rem }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0 1.5rem }
 .beside > * { min-width: 0; margin: .6em 0 }
+.whole svg { max-width: min(100%, 36rem) }
 .pictures { display: flex; flex-wrap: wrap; gap: .8rem 1rem; margin: 1em 0 } .pictures figure { margin: 0 }
 .pictures img { height: 9rem; width: auto; display: block; image-rendering: pixelated }
 .pictures figcaption { max-width: 12rem; line-height: 1.3; margin-top: .3em }
