@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from html import escape
-from io import StringIO
-
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from benchmarks.quality import table as tables
 from benchmarks.quality.methods import AUTOMATIC, ORACLE, RAW
-from undistract.extras import need
-from undistract.report.plots import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, new_figure, tidy
+from undistract.report.html import NOTHING, Html, document, element, joined, number, pairs, section, table
+from undistract.report.pictures import plot
+from undistract.report.plots import AMBER, BLUE, GREY, INK, LABEL_SIZE, new_figure, tidy
 
-# The colours of a plot become names, and the page says what they are by day and by night.
-NAMED = {INK: "ink", FAINT: "faint", GREY[0]: "grey", BLUE[0]: "blue", AMBER[0]: "amber"}
+# The better, the darker; FOCUS automatic stands out.
 STYLE = """
-:root { color-scheme: light dark; --ink: #1f1f1f; --faint: #666; --grey: #bdbdbd; --blue: #0072b2; --amber: #e69f00;
-        --paper: #fff; --line: #ddd; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --faint: #a8a8a8; --grey: #6a6a6a; --blue: #4db2ec; --amber: #f0b429; --paper: #161616;
-          --line: #3a3a3a; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 78rem;
-       margin: 2rem auto; padding: 0 1rem; }
-h1, h2, h3 { line-height: 1.2; margin: 2.2rem 0 .6rem; }
-p, dl { max-width: 46rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; font-size: 14px; }
-dt { color: var(--faint); }
-dd { margin: 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
-th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { font-weight: 600; vertical-align: bottom; }
-.name { text-align: left; font-weight: 400; }
-tr:first-child .name { font-weight: 600; }
-td.shade { background: color-mix(in srgb, var(--blue) calc(var(--value) * 45%), transparent); }
-td.best { font-weight: 700; }
-tr.ours th, tr.ours td { font-weight: 700; }
-small { color: var(--faint); font-weight: 400; }
-svg { max-width: 100%; height: auto; display: block; }
+body { max-width: 78rem }
+td { text-align: right; white-space: nowrap } .name { text-align: left; font-weight: 400; color: var(--ink) }
+td.shade { background: color-mix(in srgb, var(--blue) calc(var(--value) * 45%), transparent) }
+td.best { font-weight: 700 } th, td { padding: .25rem .55rem }
 """
 
 
@@ -47,19 +24,15 @@ def page(results: pd.DataFrame) -> str:
     """Write the page of some results."""
     found = tables.summary(results)
     made = tables.tables(results)
-    body = [_words(results, found)]
-    for heading, table in made.items():
+    body = [element("h1", "Detection quality"), _words(results, found)]
+    for heading, made_table in made.items():
         if heading == "Average precision":
-            body += [f"<h2>{heading}</h2>", f"<p>{_LEGEND}</p>"]
-            for data, mine in found.groupby("data", sort=False):
-                body += [f"<h3>{escape(str(data))}</h3>", _picture(mine), _shaded(mine)]
+            data_sets = found.groupby("data", sort=False)
+            parts = [section(str(data), _picture(mine), _shaded(mine), level=3) for data, mine in data_sets]
+            body.append(section(heading, element("p", _LEGEND), *parts))
         else:
-            body += [f"<h2>{escape(heading)}</h2>", _plain(table) if len(table) else "<p>Nowhere.</p>"]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Detection quality</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n'
-        f"<body><h1>Detection quality</h1>\n{chr(10).join(body)}\n</body></html>\n"
-    )
+            body.append(section(heading, _plain(made_table) if len(made_table) else element("p", "Nowhere.")))
+    return document("Detection quality", *body, style=STYLE)
 
 
 _LEGEND = (
@@ -69,56 +42,48 @@ _LEGEND = (
 )
 
 
-def _words(results: pd.DataFrame, found: pd.DataFrame) -> str:
+def _words(results: pd.DataFrame, found: pd.DataFrame) -> Html:
     tests = results[results.part == "report"][["task", "seed", "test"]].drop_duplicates()
-    rules = "".join(f"<dt>{escape(word)}</dt><dd>{escape(rule)}</dd>" for word, rule in tables.RULES.items())
-    return (
-        f"<p>{len(tests)} tests of {found.task.nunique()} tasks on {found.data.nunique()} data sets; "
-        f"{found.detector.nunique()} detectors, {found.method.nunique()} methods.</p><dl>{rules}</dl>"
+    words = (
+        f"{len(tests)} tests of {found.task.nunique()} tasks on {found.data.nunique()} data sets; "
+        f"{found.detector.nunique()} detectors, {found.method.nunique()} methods."
     )
+    return joined([element("p", words), pairs(tables.RULES)])
 
 
-def _plain(table: pd.DataFrame) -> str:
+def _plain(made_table: pd.DataFrame) -> Html:
     """Write a table as it is, the row of FOCUS automatic set off."""
-    n_names = table.index.nlevels
-    flat = table.reset_index()
-    head = "".join(f"<th{_name(not is_numeric_dtype(flat[name]))}>{escape(str(name))}</th>" for name in flat.columns)
-    rows = []
-    for row in flat.to_numpy(object):
-        words = [tables.short(cell) if isinstance(cell, float) else str(cell) for cell in row]
-        cells = "".join(f'<th class="name">{escape(word)}</th>' for word in words[:n_names])
-        cells += "".join(
-            f"<td{_name(isinstance(cell, str))}>{escape(word)}</td>"
-            for cell, word in zip(row[n_names:], words[n_names:], strict=True)
-        )
-        rows.append(f"<tr{' class=ours' if row[0] == AUTOMATIC.name else ''}>{cells}</tr>")
-    return f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+    flat = made_table.reset_index()
+    rows = [[tables.short(cell) if isinstance(cell, float) else cell for cell in row] for row in flat.to_numpy(object)]
+    numeric = [is_numeric_dtype(flat[name]) for name in flat.columns]
+    cells = [[number(cell) if right else cell for cell, right in zip(row, numeric, strict=True)] for row in rows]
+    return table(flat.columns, cells, marked=[place for place, row in enumerate(rows) if row[0] == AUTOMATIC.name])
 
 
-def _shaded(found: pd.DataFrame) -> str:
+def _shaded(found: pd.DataFrame) -> Html:
     """Write the means of one data set: the better, the darker; the best of those that compete in bold."""
     wide = found.pivot(index=["task", "detector"], columns="method", values=["mean", "low", "high"])
     wide = wide.reindex(pd.MultiIndex.from_frame(found[["task", "detector"]].drop_duplicates()))
     methods = [name for name in tables.NAMES if name in set(found.method)]
     removed = found[found.method == AUTOMATIC.name].set_index(["task", "detector"]).n_removed
-    head = "".join(f"<th>{escape(name)}</th>" for name in ["", *methods, "removed"])
     rows = []
     for place, row in wide.iterrows():
         best = row["mean"].reindex(tables.CONTENDERS).max()
-        cells = f'<th class="name">{escape(place[0])} <small>{escape(place[1])}</small></th>'
+        cells = [element("td", place[0], " ", element("small", place[1]), class_="name")]
         for method in methods:
             mean, low, high = (row[which, method] for which in ("mean", "low", "high"))
             if mean != mean:
-                cells += "<td>–</td>"
+                cells.append(number(NOTHING))
                 continue
             bold = " best" if method in tables.CONTENDERS and mean == best else ""
-            between = f"<small>[{tables.short(low)}, {tables.short(high)}]</small>"
-            cells += f'<td class="shade{bold}" style="--value: {mean:.3f}">{tables.short(mean)} {between}</td>'
-        rows.append(f"<tr>{cells}<td>{removed[place]:.0f}</td></tr>")
-    return f'<div class="wide"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+            between = element("small", f"[{tables.short(low)}, {tables.short(high)}]")
+            shade = {"class_": f"shade{bold}", "style": f"--value: {mean:.3f}"}
+            cells.append(element("td", tables.short(mean), " ", between, **shade))
+        rows.append([*cells, number(f"{removed[place]:.0f}")])
+    return table(["", *methods, "removed"], rows)
 
 
-def _picture(found: pd.DataFrame) -> str:
+def _picture(found: pd.DataFrame) -> Html:
     """Draw the means of one data set as dots, a panel for each detector, as SVG whose colours follow the page."""
     tasks, detectors = (list(dict.fromkeys(found[name])) for name in ("task", "detector"))
     figure = new_figure(2.0 + 2.2 * len(detectors), 0.9 + 0.3 * len(tasks))
@@ -144,16 +109,4 @@ def _picture(found: pd.DataFrame) -> str:
     panels[0].set_yticks(range(len(tasks)), tasks)
     panels[0].set_ylim(len(tasks) - 0.5, -0.5)
     figure.tight_layout(w_pad=1.5)
-    matplotlib = need("matplotlib", extra="plot", to="Drawing plots")
-    drawn = StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "quality", "font.family": "sans-serif"}):
-        no_words = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(drawn, format="svg", transparent=True, metadata=no_words)
-    svg = drawn.getvalue()
-    for colour, name in NAMED.items():
-        svg = svg.replace(colour.lower(), f"var(--{name})")
-    return svg[svg.index("<svg") :]
-
-
-def _name(is_name: bool) -> str:
-    return ' class="name"' if is_name else ""
+    return plot(figure, says="Average precision of each method, by task and detector")

@@ -225,8 +225,9 @@ def main() -> None:
     print("\n".join(f"- *{word}*: {rule}" for word, rule in RULES.items()))
     if wanted.page:
         from benchmarks.quality.page import page
+        from undistract.report.html import write_document
 
-        wanted.page.write_text(page(results), encoding="utf-8")
+        write_document(page(results), wanted.page)
 
 
 if __name__ == "__main__":

@@ -87,17 +87,22 @@ def _svg(figure: Figure) -> str:
         figure.savefig(drawn, format="svg", transparent=True, metadata=_NO_WORDS)
     svg = drawn.getvalue()
     svg = svg[svg.index("<svg") :].strip()
+    # A style inside would reach the whole page.
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.DOTALL)
+    return re.sub(r"<[^>]*>", _tag, svg)  # only inside tags: words stay as they are
+
+
+def _tag(found: re.Match[str]) -> str:
+    """Let one tag fit into a page: its colours and font, no address, no name that another figure has too."""
+    tag = found[0]
     for colour, (name, _) in NIGHT.items():
-        svg = svg.replace(colour.lower(), f"var(--{name})")
-    svg = re.sub(
-        r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, count=1, flags=re.DOTALL
-    )  # it reached the whole page
-    svg = re.sub(r'\sxmlns(:xlink)?="[^"]*"|\sversion="1.1"', "", svg).replace("xlink:href", "href")
-    # Groups are numbered in each figure anew, and nothing points to them.
-    svg = re.sub(r'<g id="[A-Za-z.]+_?\d*">', "<g>", svg)
-    svg = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 var(--font)", svg)
+        tag = tag.replace(colour.lower(), f"var(--{name})")
+    tag = re.sub(r'\sxmlns(:xlink)?="[^"]*"|\sversion="1.1"', "", tag).replace("xlink:href", "href")
+    # Groups are numbered in each figure anew, and nothing points to them; what is pointed to is called by a checksum.
+    tag = re.sub(r'\sid="(?![a-z][0-9a-f]{8,}")[^"]*"', "", tag)
+    tag = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 var(--font)", tag)
     # Hundredths of a point are enough for anybody.
-    return re.sub(r'\sd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+    return re.sub(r'\sd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), tag)
 
 
 def _png(pixels: Rows, limits: tuple[float, float] | None, signed: bool) -> bytes:

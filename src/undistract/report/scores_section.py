@@ -44,7 +44,7 @@ def tracks_section(runs: Mapping[str, Run]) -> Html:
     names = list(dict.fromkeys(one.name for run in runs.values() for one in run.scores))
     if not names:
         return Html("")
-    strongest = set(sorted(names, key=lambda name: -_excess(runs, name))[:N_TRACKS])
+    strongest = set(_names(runs)[:N_TRACKS])
     drawn = [name for name in names if name in strongest]
     words = [
         "Each row's score in order, on one scale for all sets. Dashed: the threshold. Blue: what alarms, marked below."
@@ -77,7 +77,7 @@ def _track(run: Run, scores: Scores, name: str, limits: tuple[float, float]) -> 
 def _counts(name: str, run: Run) -> list[object]:
     threshold, n_over = run.threshold, run.n_over
     share = number(f"{n_over / run.n_scored:.2%}" if run.n_scored else NOTHING)
-    start: list[object] = [name if name != "only" else "", len(run.alarms), n_over, share]
+    start: list[object] = [name, len(run.alarms), n_over, share]
     if not isinstance(threshold, Threshold):
         return [*start, None, None, threshold, "given"]
     value = threshold.value if np.isfinite(threshold.value) else number("none for a lone row")
@@ -87,12 +87,11 @@ def _counts(name: str, run: Run) -> list[object]:
 
 def _by_set(runs: Mapping[str, Run]) -> Html:
     """List the alarms of each set, those that reach furthest first."""
-    names = list(dict.fromkeys(one.name for run in runs.values() for one in run.scores))
-    ordered = sorted(names, key=lambda name: -_excess(runs, name))
+    names = _names(runs)
     lengths = {one.name: len(one) for run in runs.values() for one in run.scores}
     found = {when: _numbers_of_alarms(run) for when, run in runs.items()}
     header = ["set", "rows", *(f"alarms {when}" if len(runs) > 1 else "alarms" for when in runs)]
-    rows = [[str(name), lengths[name], *(mine.get(name, 0) for mine in found.values())] for name in ordered[:N_LISTED]]
+    rows = [[str(name), lengths[name], *(mine.get(name, 0) for mine in found.values())] for name in names[:N_LISTED]]
     n_more = len(names) - len(rows)
     more = [element("p", f"{count(n_more, 'more set')} with weaker scores.", class_="faint")] if n_more else []
     return joined([table(header, rows), *more])
@@ -105,12 +104,17 @@ def _numbers_of_alarms(run: Run) -> dict[Hashable, int]:
     return numbers
 
 
-def _excess(runs: Mapping[str, Run], name: Hashable) -> float:
-    """How far a set's highest score lies over the threshold, in the last run that has it."""
-    excess = -np.inf
+def _excesses(runs: Mapping[str, Run]) -> dict[Hashable, float]:
+    """Say of each set how far its highest score lies over the threshold, in the last run that has it."""
+    excesses: dict[Hashable, float] = {}
     for run in runs.values():
+        value = run.value if run.value is not None and np.isfinite(run.value) else 0.0
         for one in run.scores:
-            if one.name == name:
-                value = run.value if run.value is not None and np.isfinite(run.value) else 0.0
-                excess = float(np.fmax.reduce(one.values, initial=-np.inf)) - value
-    return excess
+            excesses[one.name] = float(np.fmax.reduce(one.values, initial=-np.inf)) - value
+    return excesses
+
+
+def _names(runs: Mapping[str, Run]) -> list[Hashable]:
+    """Name the sets, those that reach furthest over the threshold first."""
+    excesses = _excesses(runs)
+    return sorted(excesses, key=lambda name: -excesses[name])

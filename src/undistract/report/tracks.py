@@ -82,7 +82,7 @@ def track_figure(
     Examples
     --------
     >>> figure = track_figure(Scores("camera-3", [1, 2, 9, 1]), threshold=5.0, alarms=[Alarm("camera-3", 2, 3, 2, 9.0)])
-    >>> max(figure.axes[0].lines[0].get_ydata())
+    >>> float(max(figure.axes[0].lines[0].get_ydata()))
     9.0
     """
     figure = new_figure(5.6, 1.55)
@@ -104,12 +104,11 @@ def draw_track(
     low, high = limits or score_limits([scores], threshold)
     thin = envelope(scores.values, n_columns)
     where, is_time = _places(scores, thin.firsts)
-    called = np.logical_or.reduceat(_rows_of(alarms, len(scores)), thin.firsts) if len(where) else np.zeros(0, bool)
     peaks = envelope(np.where(_rows_of(alarms, len(scores)), scores.values, np.nan), n_columns)
     line: dict[str, Any] = {"linewidth": 1.0, "solid_capstyle": "round"}
     axes.plot(*_zigzag(where, thin), color=FAINT, **line)
     axes.plot(*_zigzag(where, peaks), color=BLUE[0], **line | {"linewidth": 2.0})
-    base = np.where(called, low, np.nan)
+    base = np.where(np.isnan(peaks.high), np.nan, low)
     axes.plot(where, base, color=BLUE[0], linewidth=6, solid_capstyle="projecting", clip_on=False)
     if threshold is not None and np.isfinite(threshold):
         axes.axhline(threshold, color=INK, linewidth=1, linestyle=DASHED)

@@ -1,0 +1,79 @@
+"""Score tracks: thin, but no peak is lost."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+pytest.importorskip("matplotlib")
+
+from undistract.detect import Alarm, Scores
+from undistract.report.plots import new_figure
+from undistract.report.tracks import draw_track, envelope, score_limits, track_figure
+
+VALUES = st.floats(-1e6, 1e6) | st.just(np.nan)
+
+
+@given(arrays(np.float64, st.integers(1, 300), elements=VALUES), st.integers(1, 50))
+def test_no_row_leaves_its_envelope_and_every_edge_is_a_row(values, n_columns):
+    thin = envelope(values, n_columns)
+    assert len(thin.firsts) == min(len(values), n_columns)
+    for stretch, low, high in zip(np.split(values, thin.firsts[1:]), thin.low, thin.high, strict=True):
+        scored = stretch[~np.isnan(stretch)]
+        assert (low, high) == (scored.min(), scored.max()) if len(scored) else np.isnan(low) and np.isnan(high)
+
+
+def test_a_lone_peak_in_a_hundred_thousand_rows_is_drawn():
+    values = np.zeros(100_000)
+    values[54_321] = 9.0
+    assert envelope(values).high.max() == 9.0
+
+
+def drawn(scores, **options):
+    axes = new_figure(5, 2).add_subplot()
+    draw_track(axes, scores, **options)
+    axes.figure.canvas.draw()
+    return axes
+
+
+def test_the_track_has_its_threshold_and_its_alarms():
+    alarm = Alarm("day", start=2, stop=4, peak=3, score=9.0)
+    axes = drawn(Scores("day", [1, 2, 8, 9, 1]), threshold=5.0, alarms=[alarm])
+    track, called, mark, threshold = axes.lines
+    assert track.get_ydata()[::2].tolist() == [1, 2, 8, 9, 1]
+    assert np.flatnonzero(~np.isnan(called.get_ydata()[::2])).tolist() == [2, 3]
+    assert np.flatnonzero(~np.isnan(mark.get_ydata())).tolist() == [2, 3]
+    assert threshold.get_ydata()[0] == 5.0
+
+
+def test_rows_never_scored_leave_a_gap_and_a_row_between_two_gaps_is_a_point():
+    line = drawn(Scores("day", [1, np.nan, 3, np.nan, 1])).lines[0]
+    assert np.isnan(line.get_ydata()).tolist() == [False, False, True, True, False, False, True, True, False, False]
+    assert line.get_ydata()[4] == line.get_ydata()[5] == 3
+    assert line.get_solid_capstyle() == "round"
+
+
+@pytest.mark.parametrize("threshold", [None, np.inf])
+def test_without_a_finite_threshold_there_is_no_line_for_it(threshold):
+    assert len(drawn(Scores("day", [1, 2]), threshold=threshold).lines) == 3
+
+
+@pytest.mark.parametrize("values", [[], [np.nan, np.nan], [3.0], [2.0, 2.0], [0.0], [-1e308, 1e308]])
+def test_any_scores_can_be_drawn(values):
+    low, high = score_limits([Scores("day", values)], None)
+    assert low < high
+    track_figure(Scores("day", values)).canvas.draw()
+
+
+def test_all_scores_and_the_threshold_lie_between_the_limits():
+    low, high = score_limits([Scores("a", [1, 5]), Scores("b", [-2, np.nan])], 9.0)
+    assert low < -2
+    assert high > 9
+
+
+def test_rows_stand_at_their_times_unless_the_clock_ran_backwards():
+    hours = np.datetime64("2024-05-01T00", "s") + np.arange(4) * np.timedelta64(1, "h")
+    assert "2024" in drawn(Scores("day", [1, 2, 3, 4], times=hours)).xaxis.get_major_formatter().get_offset()
+    assert drawn(Scores("day", [1, 2, 3, 4], times=[0.0, 0.5, 1.0, 1.5])).lines[0].get_xdata()[-1] == 1.5
+    assert drawn(Scores("day", [1, 2, 3, 4], times=[0.0, 0.5, 0.2, 1.5])).lines[0].get_xdata()[-1] == 3
