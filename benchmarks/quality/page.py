@@ -14,7 +14,7 @@ from undistract.report.plots import AMBER, BLUE, GREY, INK, LABEL_SIZE, new_figu
 # The better, the darker; FOCUS automatic stands out.
 STYLE = """
 body { max-width: 78rem }
-td { text-align: right; white-space: nowrap } .name { text-align: left; font-weight: 400; color: var(--ink) }
+td { white-space: nowrap }
 td.shade { background: color-mix(in srgb, var(--blue) calc(var(--value) * 45%), transparent) }
 td.best { font-weight: 700 } th, td { padding: .25rem .55rem }
 """
@@ -69,7 +69,7 @@ def _shaded(found: pd.DataFrame) -> Html:
     rows = []
     for place, row in wide.iterrows():
         best = row["mean"].reindex(tables.CONTENDERS).max()
-        cells = [element("td", place[0], " ", element("small", place[1]), class_="name")]
+        cells = [element("td", place[0], " ", element("small", place[1]))]
         for method in methods:
             mean, low, high = (row[which, method] for which in ("mean", "low", "high"))
             if mean != mean:
@@ -77,7 +77,7 @@ def _shaded(found: pd.DataFrame) -> Html:
                 continue
             bold = " best" if method in tables.CONTENDERS and mean == best else ""
             between = element("small", f"[{tables.short(low)}, {tables.short(high)}]")
-            shade = {"class_": f"shade{bold}", "style": f"--value: {mean:.3f}"}
+            shade = {"class_": f"number shade{bold}", "style": f"--value: {mean:.3f}"}
             cells.append(element("td", tables.short(mean), " ", between, **shade))
         rows.append([*cells, number(f"{removed[place]:.0f}")])
     return table(["", *methods, "removed"], rows)

@@ -20,9 +20,9 @@ def test_the_page_needs_nothing_from_elsewhere(html):
 
 
 def test_the_page_has_every_mean_and_the_best_of_each_task_in_bold(html):
-    bold = re.findall(r'class="shade best"[^>]*>(\S+) ', html)
+    bold = re.findall(r'class="number shade best"[^>]*>(\S+) ', html)
     assert bold == [".80", ".90", ".60"]
-    assert html.count('class="shade') == 12
+    assert html.count('class="number shade') == 12
 
 
 def test_the_page_has_a_picture_of_each_data_set_in_the_page_s_own_colours(html):

@@ -216,9 +216,9 @@ def test_a_hundred_thousand_rows_make_a_small_page_in_little_time(n_sets):
         Run.of([Scores(f"set {one}", rng.normal(size=100_000 // n_sets), times) for one in range(n_sets)], 0.0)
         for _ in range(2)
     ]
-    start = time.perf_counter()
+    start = time.process_time()  # other work on the machine does not count
     page = report_page(Report("Long", None, *runs))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(page.encode()) < 3e6
     assert f"{len(runs[0].alarms):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") in page
 
@@ -245,6 +245,6 @@ def test_many_directions_are_drawn_as_one_outline_and_said_to_be_many():
         warnings.simplefilter("ignore")
         focus = Focus(n_remove=250).fit(X, sets=sets)
     page = report_page(Report("Wide", Learned.of(focus, image_shape=(20, 5, 3))))
-    assert "238 more are removed." in Reading(page).text
+    assert "Removed too: 238 more." in Reading(page).text
     assert "The first 12 of 250, each" in Reading(page).text
     assert len(page) < 400_000

@@ -1,5 +1,7 @@
 """Score tracks: thin, but no peak is lost."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,17 +43,17 @@ def test_the_track_has_its_threshold_and_its_alarms():
     alarm = Alarm("day", start=2, stop=4, peak=3, score=9.0)
     axes = drawn(Scores("day", [1, 2, 8, 9, 1]), threshold=5.0, alarms=[alarm])
     track, called, mark, threshold = axes.lines
-    assert track.get_ydata()[::2].tolist() == [1, 2, 8, 9, 1]
+    # Each row is a short stroke up, so that a lone one can be seen.
+    assert track.get_ydata().reshape(5, 2).mean(axis=1) == pytest.approx([1, 2, 8, 9, 1])
     assert np.flatnonzero(~np.isnan(called.get_ydata()[::2])).tolist() == [2, 3]
-    assert np.flatnonzero(~np.isnan(mark.get_ydata())).tolist() == [2, 3]
+    assert np.flatnonzero(~np.isnan(mark.get_ydata()[::2])).tolist() == [2, 3]
     assert threshold.get_ydata()[0] == 5.0
 
 
-def test_rows_never_scored_leave_a_gap_and_a_row_between_two_gaps_is_a_point():
-    line = drawn(Scores("day", [1, np.nan, 3, np.nan, 1])).lines[0]
-    assert np.isnan(line.get_ydata()).tolist() == [False, False, True, True, False, False, True, True, False, False]
-    assert line.get_ydata()[4] == line.get_ydata()[5] == 3
-    assert line.get_solid_capstyle() == "round"
+def test_rows_never_scored_leave_a_gap_and_a_row_between_two_gaps_can_be_seen():
+    heights = drawn(Scores("day", [1, np.nan, 3, np.nan, 1])).lines[0].get_ydata().reshape(5, 2)
+    assert np.isnan(heights).all(axis=1).tolist() == [False, True, False, True, False]
+    assert heights[2, 0] < 3 < heights[2, 1]
 
 
 @pytest.mark.parametrize("threshold", [None, np.inf])
@@ -77,3 +79,16 @@ def test_rows_stand_at_their_times_unless_the_clock_ran_backwards():
     assert "2024" in drawn(Scores("day", [1, 2, 3, 4], times=hours)).xaxis.get_major_formatter().get_offset()
     assert drawn(Scores("day", [1, 2, 3, 4], times=[0.0, 0.5, 1.0, 1.5])).lines[0].get_xdata()[-1] == 1.5
     assert drawn(Scores("day", [1, 2, 3, 4], times=[0.0, 0.5, 0.2, 1.5])).lines[0].get_xdata()[-1] == 3
+
+
+@pytest.mark.parametrize("step", ["1us", "1s", "61s", "1h", "1D", "400D"])
+@pytest.mark.parametrize("n_rows", [1, 2, 97])
+def test_any_stretch_of_time_can_be_drawn(step, n_rows):
+    amount, unit = re.fullmatch(r"(\d+)(\w+)", step).groups()
+    times = np.datetime64("2024-02-29T23:59", "us") + np.arange(n_rows) * np.timedelta64(int(amount), unit)
+    drawn(Scores("day", np.arange(n_rows), times=times))
+
+
+def test_times_before_any_calendar_are_drawn_by_row():
+    times = np.array(["-4000-01-01", "9999-12-31"], dtype="M8[D]")
+    assert drawn(Scores("day", [1, 2], times=times)).lines[0].get_xdata()[-1] == 1

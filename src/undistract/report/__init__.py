@@ -1,1 +1,1 @@
-"""What people look at: plots, and the picture of the demo. Needs the extra "plot"."""
+"""What people look at: plots, the picture of the demo, and the report, one HTML file. Needs the extra "plot"."""

@@ -203,6 +203,4 @@ def _is_number(content: object) -> bool:
 
 def _is_numeric(cells: Iterable[object]) -> bool:
     told = [cell for cell in cells if cell is not None]
-    return bool(told) and all(
-        _is_number(cell) or (isinstance(cell, Html) and 'class="number"' in cell) for cell in told
-    )
+    return bool(told) and all(_is_number(cell) or (isinstance(cell, Html) and 'class="number' in cell) for cell in told)

@@ -33,6 +33,10 @@ def patterns_section(learned: Learned) -> Html:
     if n_removed == 0:
         return Html("")
     patterns = learned.spectrum.patterns[:, :n_removed].T  # (r, d)
+    strongest = np.take_along_axis(patterns, np.abs(patterns).argmax(axis=1)[:, None], axis=1)
+    patterns = patterns * np.where(
+        strongest < 0, -1.0, 1.0
+    )  # a pattern's sign is arbitrary: its strongest part is amber
     as_pictures = learned.image_shape is not None
     drawn = patterns[: N_IMAGES if as_pictures else N_BAR_CHARTS]
     names = [_name(learned, place) for place in range(len(drawn))]
@@ -117,5 +121,5 @@ def _directions(learned: Learned) -> Html:
     ]
     header = ["direction", "", "distraction", "de-biased", "of the variation inside sets", "of all variation"]
     n_more = n_removed - min(n_removed, N_IMAGES)
-    more = [element("p", f"{n_more} more are removed.", class_="faint")] if n_more else []
+    more = [element("p", f"Removed too: {n_more} more.", class_="faint")] if n_more else []
     return joined([table(header, rows), *more])

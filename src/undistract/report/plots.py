@@ -105,8 +105,9 @@ def draw_spectrum(
         axes.text(0.6, 1.03, "removed", va="bottom", fontsize=LABEL_SIZE, color=AMBER[1], fontweight="bold")
     if n_removed < len(shown):
         label = "kept: they tell sets apart"
-        # High bars would hide it; above them is room.
-        height = 0.66 if shown[len(shown) // 2] < 0.64 else 1.03
+        # Below the cut-off's own label, where no bar reaches; else above them all.
+        height = min(0.66, max(cutoff - 0.3, 0.1))
+        height = height if shown[len(shown) // 2] < height - 0.02 else 1.03
         axes.text(end, height, label, va="bottom", color=GREY[1], fontweight="bold", **words)
     axes.set_xlim(0.0, len(rank) + 1)
     axes.set_ylim(0.0, 1.12 if noise_edges is None else 1.2)

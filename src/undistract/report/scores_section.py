@@ -82,7 +82,13 @@ def _counts(name: str, run: Run) -> list[object]:
         return [*start, None, None, threshold, "given"]
     value = threshold.value if np.isfinite(threshold.value) else number("none for a lone row")
     evidence = f"{threshold.rule}: {count(threshold.n_rows, 'row')} of {count(threshold.n_sets, 'held-out set')}"
-    return [*start, number(f"{threshold.rate:.3%}"), number(f"{threshold.guarantee:.1%}"), value, evidence]
+    return [
+        *start,
+        number(f"{threshold.rate:.3%}"),
+        number(f"{threshold.guarantee:.1%}"),
+        value,
+        element("td", evidence, class_="words"),
+    ]
 
 
 def _by_set(runs: Mapping[str, Run]) -> Html:

@@ -44,7 +44,7 @@ dt { color: var(--faint) } dd { margin: 0; min-width: 0 }
 table { border-collapse: collapse; font-size: .86rem; line-height: 1.4; font-variant-numeric: tabular-nums }
 th, td { border-bottom: 1px solid var(--line); padding: .35em 1em .35em 0; text-align: left; vertical-align: top }
 th { color: var(--faint); font-weight: 600; vertical-align: bottom } .number { text-align: right; white-space: nowrap }
-.marked td, .marked th { font-weight: 700 } td code { white-space: nowrap }
+.words { min-width: 15rem } .marked td, .marked th { font-weight: 700 } td code { white-space: nowrap }
 th, td, dd, dt, h1, h2, h3, figcaption { unicode-bidi: isolate }
 figure { margin: 1.2em 0 } figcaption { max-width: 46rem }
 img { max-width: 100%; height: auto; border-radius: 4px }
@@ -58,6 +58,8 @@ svg { max-width: 100%; height: auto; display: block; stroke-linejoin: round; str
 @media (max-width: 40rem) { body { padding: 1rem .8rem 3rem } .pictures img { height: 7rem } }
 @media print { @page { margin: 16mm } body { max-width: none; font-size: 10pt; padding: 0 } table { font-size: 8pt }
   .wide { overflow: visible } tr, figure, .caution, .whole { break-inside: avoid } h1, h2, h3 { break-after: avoid }
+  .beside { grid-template-columns: 1fr 1fr } .pictures img { height: 5.5rem }
+  .pictures { gap: .4rem .6rem; margin: .5em 0 }
   td code { white-space: normal } * { print-color-adjust: exact } }
 """
 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+FIRST_DAY, LAST_DAY = np.datetime64("0002-01-01"), np.datetime64("9998-12-31")
 N_COLUMNS = 520  # of a track: about as many as it has pixels
 
 
@@ -82,8 +83,8 @@ def track_figure(
     Examples
     --------
     >>> figure = track_figure(Scores("camera-3", [1, 2, 9, 1]), threshold=5.0, alarms=[Alarm("camera-3", 2, 3, 2, 9.0)])
-    >>> float(max(figure.axes[0].lines[0].get_ydata()))
-    9.0
+    >>> [line.get_color() for line in figure.axes[0].lines]  # the scores, what alarms, where, and the threshold
+    ['#666666', '#0072B2', '#0072B2', '#1F1F1F']
     """
     figure = new_figure(5.6, 1.55)
     axes = figure.add_axes((0.085, 0.2, 0.905, 0.77))
@@ -102,22 +103,25 @@ def draw_track(
 ) -> None:
     """Draw the scores of one set in order; what alarms is blue, and marked along the lower edge."""
     low, high = limits or score_limits([scores], threshold)
-    thin = envelope(scores.values, n_columns)
+    # Numbers near the end of their range have a unit of their own; there are no ticks to tell.
+    unit = max(abs(low), abs(high)) / 1e100 if max(abs(low), abs(high)) > 1e100 else 1.0
+    low, high, values = low / unit, high / unit, scores.values / unit
+    thin = envelope(values, n_columns)
     where, is_time = _places(scores, thin.firsts)
-    peaks = envelope(np.where(_rows_of(alarms, len(scores)), scores.values, np.nan), n_columns)
-    line: dict[str, Any] = {"linewidth": 1.0, "solid_capstyle": "round"}
-    axes.plot(*_zigzag(where, thin), color=FAINT, **line)
-    axes.plot(*_zigzag(where, peaks), color=BLUE[0], **line | {"linewidth": 2.0})
-    base = np.where(np.isnan(peaks.high), np.nan, low)
-    axes.plot(where, base, color=BLUE[0], linewidth=6, solid_capstyle="projecting", clip_on=False)
+    peaks = envelope(np.where(_rows_of(alarms, len(scores)), values, np.nan), n_columns)
+    called = ~np.isnan(peaks.high)
+    marks = Envelope(peaks.firsts, np.where(called, low, np.nan), np.where(called, low + 0.07 * (high - low), np.nan))
+    hair = 0.002 * (high - low)  # a lone row is a line without length, which nobody would see
+    for thinned, colour, width in ((thin, FAINT, 1.0), (peaks, BLUE[0], 2.5), (marks, BLUE[0], 2.5)):
+        axes.plot(*_zigzag(where, thinned, hair), color=colour, linewidth=width, solid_capstyle="round")
     if threshold is not None and np.isfinite(threshold):
-        axes.axhline(threshold, color=INK, linewidth=1, linestyle=DASHED)
+        axes.axhline(threshold / unit, color=INK, linewidth=1, linestyle=DASHED)
     axes.set_ylim(low, high)
     axes.set_yticks([])
     axes.set_ylabel("score", fontsize=LABEL_SIZE - 1, color=FAINT)
     if is_time:
         dates = need("matplotlib.dates", extra="plot", to="Drawing plots")
-        locator = dates.AutoDateLocator(maxticks=6)
+        locator = dates.AutoDateLocator(minticks=2, maxticks=6)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
     tidy(axes)
@@ -151,11 +155,14 @@ def _rows_of(alarms: Sequence[Alarm], n_rows: int) -> npt.NDArray[np.bool_]:
 def _places(scores: Scores, firsts: Ints) -> tuple[npt.NDArray[Any], bool]:
     """Say where each stretch stands: at its time, or at its row where times are missing or run backwards."""
     times = scores.times
-    if times is None or (len(times) > 1 and not (times[1:] >= times[:-1]).all()):
+    if times is None or not len(times) or not (times[1:] >= times[:-1]).all():
         return firsts, False
-    return times[firsts], times.dtype.kind == "M"
+    is_time = times.dtype.kind == "M"
+    if is_time and not (times[0] >= FIRST_DAY and times[-1] <= LAST_DAY):
+        return firsts, False  # no calendar that matplotlib could draw
+    return times[firsts], is_time
 
 
-def _zigzag(where: npt.NDArray[Any], thin: Envelope) -> tuple[npt.NDArray[Any], Floats]:
-    """Go down and up once in each stretch; a stretch of one value is a point, and a gap stays a gap."""
-    return np.repeat(where, 2), np.column_stack([thin.low, thin.high]).ravel()
+def _zigzag(where: npt.NDArray[Any], thin: Envelope, hair: float) -> tuple[npt.NDArray[Any], Floats]:
+    """Go up once in each stretch, and on to the next; a gap stays a gap."""
+    return np.repeat(where, 2), np.column_stack([thin.low - hair, thin.high + hair]).ravel()
