@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from undistract import Focus, FocusDetector, InputError, NoSetsWarning, explain
-from undistract.detect import Alarm, Explanation, Quantile, Scores
+from undistract.detect import Alarm, Conformal, Explanation, Quantile, Scores
 from undistract.report.contents import Finding, Learned, Report, Run, image_pictures
 from undistract.report.page import report_page, write_page
 
@@ -235,6 +235,18 @@ def test_a_shape_that_rows_do_not_have_is_refused(watched):
         Learned.of(watched[1].focus_, image_shape=(3, 3))
     with pytest.raises(InputError, match="feature_names has 1 names for 12 features"):
         Learned.of(watched[1].focus_, feature_names=["a"])
+
+
+def test_an_explanation_that_does_not_fit_the_shape_is_refused(report):
+    with pytest.raises(InputError, match="image_shape"):
+        Report("Odd", findings=report.findings, image_shape=(5, 5))
+
+
+def test_a_threshold_without_a_fixed_value_says_so():
+    threshold = Conformal(rate=0.01)(CALM)
+    assert threshold.value == np.inf
+    page = report_page(Report("Few sets", after=Run.of([Scores("day", [0.0, 5.0])], threshold)))
+    assert "none for a lone row" in Reading(page).text
 
 
 def test_many_directions_are_drawn_as_one_outline_and_said_to_be_many():

@@ -193,6 +193,11 @@ class Report:
     sources: Mapping[Any, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
+    def __post_init__(self) -> None:
+        for finding in self.findings:
+            if finding.explanation is not None:
+                check_image_shape(self.shape, len(finding.explanation.contributions))
+
     @property
     def shape(self) -> tuple[int, ...] | None:
         """The shape of a row that is an image."""

@@ -106,7 +106,7 @@ def draw_spectrum(
     if n_removed < len(shown):
         label = "kept: they tell sets apart"
         # Below the cut-off's own label, where no bar reaches; else above them all.
-        height = min(0.66, max(cutoff - 0.3, 0.1))
+        height = min(0.66, max(cutoff - 0.25, 0.1))
         height = height if shown[len(shown) // 2] < height - 0.02 else 1.03
         axes.text(end, height, label, va="bottom", color=GREY[1], fontweight="bold", **words)
     axes.set_xlim(0.0, len(rank) + 1)
