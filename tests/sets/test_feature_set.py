@@ -111,7 +111,7 @@ def test_a_reader_that_cannot_start_anew_is_found_out():
     spent = iter([np.ones((3, 2))])
     one = FeatureSet.reading("a", lambda: spent)
     list(one.chunks(size=2))
-    with pytest.raises(InputError, match="gave 3 rows when it was first read and 0 now"):
+    with pytest.raises(InputError, match="had 3 rows before and gave 0 now"):
         list(one.chunks(size=2))
 
 

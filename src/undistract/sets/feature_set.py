@@ -77,6 +77,7 @@ class FeatureSet:
         *,
         source: str | None = None,
         n_features: int | None = None,
+        n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
     ) -> Self:
@@ -86,8 +87,8 @@ class FeatureSet:
         ----------
         read : callable
             Returns a fresh iterator of chunks: rows (n, d), or pairs (rows, times).
-        n_features : int, optional
-            The width of a row where it is known; else the first chunk tells it.
+        n_features, n_rows : int, optional
+            How wide and how many rows are, where that is known; else the first chunk, and the first reading, tells it.
 
         Examples
         --------
@@ -99,7 +100,7 @@ class FeatureSet:
         made = cls.__new__(cls)
         if feature_names is not None and n_features is None:
             n_features = len(feature_names)
-        made._keep(name, source, feature_names, row_names, RowStream(name, read, n_features))
+        made._keep(name, source, feature_names, row_names, RowStream(name, read, n_features, n_rows))
         return made
 
     def chunks(self, size: int | None = None) -> Iterator[Rows]:
@@ -126,6 +127,11 @@ class FeatureSet:
 
     def __len__(self) -> int:
         return len(self._held if isinstance(self._held, RowStream) else self._held[0])
+
+    @property
+    def known_length(self) -> int | None:
+        """How many rows there are, or None where nobody has counted them yet."""
+        return self._held.n_rows if isinstance(self._held, RowStream) else len(self)
 
     @property
     def n_features(self) -> int:

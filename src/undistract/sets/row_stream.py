@@ -26,15 +26,21 @@ class RowStream:
         The set that the rows belong to, for messages.
     read : callable
         Returns a fresh iterator each time; a piece may also be rows alone.
-    n_features : int, optional
-        How many features a row has, where that is known before reading.
+    n_features, n_rows : int, optional
+        How wide and how many rows are, where that is known before reading.
     """
 
-    def __init__(self, name: Hashable, read: Callable[[], Iterable[Any]], n_features: int | None = None) -> None:
+    def __init__(
+        self,
+        name: Hashable,
+        read: Callable[[], Iterable[Any]],
+        n_features: int | None = None,
+        n_rows: int | None = None,
+    ) -> None:
         self._name = name
         self._read = read
         self._n_features = n_features
-        self._n_rows: int | None = None
+        self.n_rows = n_rows  # None until it is known
 
     def pieces(self) -> Iterator[Piece]:
         """Read once from start to end, in the pieces as they come."""
@@ -57,12 +63,12 @@ class RowStream:
             self._n_features, timed = rows.shape[1], times is not None
             n_rows += len(rows)
             yield read_only(rows), None if times is None else as_times(times, len(rows), self._name)
-        if self._n_rows not in (None, n_rows):
+        if self.n_rows not in (None, n_rows):
             raise InputError(
-                f"Set {self._name!r} gave {self._n_rows} rows when it was first read and {n_rows} now. "
+                f"Set {self._name!r} had {self.n_rows} rows before and gave {n_rows} now. "
                 "Its reader must start anew each time it is called, and its source must stay as it is."
             )
-        self._n_rows = n_rows
+        self.n_rows = n_rows
 
     @property
     def n_features(self) -> int:
@@ -73,11 +79,11 @@ class RowStream:
         return self._n_features
 
     def __len__(self) -> int:
-        if self._n_rows is None:
+        if self.n_rows is None:
             for _ in self.pieces():
                 pass
-        assert self._n_rows is not None
-        return self._n_rows
+        assert self.n_rows is not None
+        return self.n_rows
 
 
 def recut(pieces: Iterable[Piece], size: int) -> Iterator[Piece]:
