@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 
 from undistract.arrays import Rows, listed
 from undistract.errors import InputError
+from undistract.sets.explained import explained
 from undistract.sets.feature_set import FeatureSet
 from undistract.sets.sorting import cut_spans
 
@@ -61,7 +62,7 @@ def npy_sets(path: Path, name: str, split_every: int | None = None) -> list[Feat
     (5, 2, dtype('float32'))
     'calm[2:5]'
     """
-    with _explained(path), path.open("rb") as file:
+    with _reading(path), path.open("rb") as file:
         header = _read_header(file)
         available = path.stat().st_size - file.tell()
     _check(path.name, header, available)
@@ -78,7 +79,7 @@ def _npy_set(path: Path, name: str, header: _Header, first: int, last: int) -> F
 
     def read() -> Iterator[Rows]:
         for start in range(first, last, step):
-            with _explained(path):
+            with _reading(path):
                 mapped = np.load(path, mmap_mode="r")
             if mapped.shape != header.shape:
                 raise InputError(f"{path.name} had shape {header.shape} and has {mapped.shape} now. Find it anew.")
@@ -98,7 +99,7 @@ def npz_sets(path: Path, name: str, *, key: str | None = None) -> list[FeatureSe
     key : str, optional
         Take only the arrays with this name; ``*`` stands for anything, as in ``*_train``.
     """
-    with _explained(path), zipfile.ZipFile(path) as archive:
+    with _reading(path), zipfile.ZipFile(path) as archive:
         packed = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         headers: dict[str, _Header] = {}
         for label, info in packed.items():
@@ -131,7 +132,7 @@ def _npz_set(path: Path, name: str, info: zipfile.ZipInfo, header: _Header) -> F
     step = n_rows if header.by_columns else max(1, PIECE_BYTES // row_bytes)
 
     def read() -> Iterator[Rows]:
-        with _explained(path), zipfile.ZipFile(path) as archive, archive.open(info) as member:
+        with _reading(path), zipfile.ZipFile(path) as archive, archive.open(info) as member:
             _read_header(member)
             for start in range(0, n_rows, step):
                 n_bytes = min(step, n_rows - start) * row_bytes
@@ -169,15 +170,7 @@ def _check(what: str, header: _Header, available: int, *, turned: bool = False) 
         )
 
 
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what a broken file raises into one error that says what to do."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        raise InputError(
-            f"{path.name} cannot be read as {path.suffix} ({str(error).splitlines()[0] if str(error) else 'no words'})."
-            " Expected a file that numpy.save or numpy.savez wrote, with real numbers. Is it complete?"
-        ) from error
+def _reading(path: Path) -> AbstractContextManager[None]:
+    return explained(
+        path.name, path.suffix, "Expected real numbers that numpy.save or numpy.savez wrote. Is it complete?"
+    )

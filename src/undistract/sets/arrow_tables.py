@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from undistract.extras import need
-from undistract.sets.tables import Table, explained, kinds_of
+from undistract.sets.explained import explained
+from undistract.sets.tables import Table, kinds_of
 
 BATCH_ROWS = 2**14
 
@@ -20,7 +21,7 @@ def open_parquet(path: Path) -> Table:
         with parquet.ParquetFile(path, memory_map=True) as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False)
 
-    with explained(path), parquet.ParquetFile(path, memory_map=True) as file:
+    with explained(path.name, f"a {path.suffix} table"), parquet.ParquetFile(path, memory_map=True) as file:
         return Table(path, kinds_of(path, file.schema_arrow), batches)
 
 
@@ -41,8 +42,9 @@ def open_arrow(path: Path) -> Table:
             numbers = range(reader.num_record_batches) if hasattr(reader, "num_record_batches") else None
             whole = reader if numbers is None else (reader.get_batch(number) for number in numbers)
             for batch in whole:
+                batch.validate(full=True)  # a damaged file may point outside of itself
                 for start in range(0, len(batch), BATCH_ROWS):
                     yield batch.select(columns).slice(start, BATCH_ROWS)
 
-    with explained(path), arrow.memory_map(str(path)) as source:
+    with explained(path.name, f"a {path.suffix} table"), arrow.memory_map(str(path)) as source:
         return Table(path, kinds_of(path, opened(source).schema), batches)

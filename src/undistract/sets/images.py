@@ -19,6 +19,7 @@ import numpy as np
 from undistract.arrays import Rows
 from undistract.errors import InputError
 from undistract.extras import need
+from undistract.sets.explained import explained
 from undistract.sets.feature_set import FeatureSet
 from undistract.sets.frame_rows import Extract, frame_rows
 from undistract.sets.row_stream import Piece
@@ -165,34 +166,31 @@ def _on_black(image: Any) -> Any:
 
 @contextmanager
 def _opened(path: Path, max_pixels: int) -> Iterator[Any]:
-    """Open an image by its header, and turn what a broken or hostile one raises into an error that says what to do."""
+    """Open an image by its header; its pixels are unpacked when they are asked for."""
     pillow = need("PIL.Image", extra="images", to="Reading images")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of sizes that are checked here, and of odd metadata
-            with pillow.open(path, formats=FORMATS) as image:
-                if image.width * image.height > max_pixels:
-                    raise pillow.DecompressionBombError(f"{_words(image.size)} pixels")
-                if getattr(image, "n_frames", 1) > 1:
-                    raise InputError(
-                        f"{path} holds {image.n_frames} images; expected one per file. Save them one by one."
-                    )
-                if image.mode == "F":
-                    raise InputError(
-                        f"{path} holds decimal numbers; expected 8 or 16 bits. Save it so, or its rows as .npy."
-                    )
-                yield image
-    except pillow.DecompressionBombError as error:
-        raise InputError(
-            f"{path} is too large to be unpacked ({error}); up to {max_pixels / 1e6:.0f} million pixels are read. "
-            "Scale it down first."
-        ) from error
-    except InputError:
-        raise
-    except (OSError, ValueError, SyntaxError, EOFError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"{path} cannot be read as an image ({error}). Is it complete? Leave it out with --ignore."
-        ) from error
+    with explained(path, "an image", "Is it complete? Leave it out with --ignore."), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of sizes that are checked here, and of odd metadata
+        try:
+            image = pillow.open(path, formats=FORMATS)
+        except pillow.DecompressionBombError as error:
+            raise _too_large(path, "beyond Pillow's own limit", max_pixels) from error
+        with image:
+            if image.width * image.height > max_pixels:
+                raise _too_large(path, f"{_words(image.size)} pixels", max_pixels)
+            if getattr(image, "n_frames", 1) > 1:
+                raise InputError(f"{path} holds {image.n_frames} images; expected one per file. Save them one by one.")
+            if image.mode == "F":
+                raise InputError(
+                    f"{path} holds decimal numbers; expected 8 or 16 bits. Save it so, or its rows as .npy."
+                )
+            yield image
+
+
+def _too_large(path: Path, size: str, max_pixels: int) -> InputError:
+    return InputError(
+        f"{path} is too large to be unpacked ({size}); up to {max_pixels / 1e6:.0f} million pixels are read. "
+        "Scale it down first."
+    )
 
 
 def _words(size: tuple[int, int]) -> str:

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +17,7 @@ import numpy as np
 from undistract.arrays import Rows, listed
 from undistract.errors import InputError
 from undistract.extras import need
+from undistract.sets.explained import explained
 
 Kind = Literal["number", "time", "text"]
 
@@ -56,7 +56,7 @@ class Table:
         """Yield rows (n, d) as float64 with NaN where nothing is, their times (n,) and their groups (n,) of str."""
         wanted = list(dict.fromkeys([*columns, *(name for name in (time, group) if name is not None)]))
         n_before = 0
-        with explained(self.path):
+        with explained(self.path.name, f"a {self.path.suffix} table"):
             for batch in self.batches(wanted, group):
                 if len(batch):
                     rows = np.column_stack([_numbers(batch.column(name)) for name in columns]) if columns else None
@@ -116,18 +116,3 @@ def _kind(kind: Any) -> Kind:
 def _numbers(column: Any) -> Rows:
     numbers: Rows = column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
     return numbers
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what a broken file raises into one error that says what to do."""
-    arrow = need("pyarrow", extra="tables", to=f"Reading {path.suffix} files")
-    try:
-        yield
-    except InputError:
-        raise
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        words = str(error).splitlines()[0].removesuffix(".") if str(error) else type(error).__name__
-        raise InputError(
-            f"{path.name} cannot be read as a {path.suffix} table: {words}. Is it complete, and what its name says?"
-        ) from error

@@ -15,7 +15,8 @@ from typing import Any
 from undistract.arrays import listed
 from undistract.errors import InputError
 from undistract.extras import need
-from undistract.sets.tables import Kind, Table, check_names, explained, kinds_of
+from undistract.sets.explained import explained
+from undistract.sets.tables import Kind, Table, check_names, kinds_of
 
 DELIMITERS = ",;\t|"
 LONGEST_LINE = 2**24
@@ -49,7 +50,7 @@ def open_text(path: Path, *, delimiter: str | None = None, decimal: str = ".", h
             arrow_csv.ConvertOptions(decimal_point=decimal, include_columns=columns, column_types=types),
         )
 
-    with explained(path):
+    with explained(path.name, f"a {path.suffix} table"):
         first = reader(names, {})
         kinds = kinds_of(path, first.schema)
         _look_for_decimal_comma(path, first, kinds)
