@@ -1,7 +1,5 @@
 """Arrays in files: read as they are, in flat memory; bombs and broken files are refused."""
 
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -134,44 +132,32 @@ def write_bomb(path, n_bytes):
             member.write(bytes(2**20))
 
 
-def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused_at_once(tmp_path):
+def test_an_archive_that_unpacks_to_far_more_than_it_is_is_refused_at_once(tmp_path, cost):
     write_bomb(tmp_path / "bomb.npz", 2**28)  # the check reads the directory alone, so its size does not matter
-    code = f"""
-import resource, time
-from pathlib import Path
-from undistract.sets.array_files import npz_sets
-from undistract import InputError
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    message, kilobytes, seconds = cost(
+        "from undistract.sets import find_sets; from undistract import InputError",
+        f"""
 try:
-    npz_sets(Path({str(tmp_path / "bomb.npz")!r}), "bomb")
+    find_sets({str(tmp_path / "bomb.npz")!r})
 except InputError as error:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.process_time() - start, error)
-"""
-    words = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    kilobytes, seconds, message = words.split(maxsplit=2)
-    assert int(kilobytes) < 100_000
-    assert float(seconds) < 1
+    print(error)
+""",
+    )
     assert "packs 268 MB of 'x' into 0.3 MB, more than 200 to one" in message
+    assert kilobytes < 100_000
+    assert seconds < 1
 
 
-def test_memory_stays_flat_while_a_long_file_is_read(tmp_path):
+def test_memory_stays_flat_while_a_long_file_is_learned_from(tmp_path, cost):
     """Mapped pages count as memory, too: mapping the whole file once would show all of it."""
     path = tmp_path / "long.npy"
     rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(1_200_000, 64))  # 307 MB
     for start in range(0, len(rows), 100_000):
         rows[start : start + 100_000] = np.random.default_rng(start).random((100_000, 64), np.float32)
-    rows.flush()
     del rows
-    code = f"""
-import resource
-from pathlib import Path
-from undistract import Moments
-from undistract.sets import find_sets
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-moments = Moments.of(find_sets({str(path)!r}, split_every=100_000))
-print(moments.n_sets, moments.n_rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    words = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    n_sets, n_rows, kilobytes = map(int, words.split())
-    assert (n_sets, n_rows) == (12, 1_200_000)
-    assert kilobytes < 80_000
+    words, kilobytes, _ = cost(
+        "from undistract import Moments; from undistract.sets import find_sets",
+        f"moments = Moments.of(find_sets({str(path)!r}, split_every=100_000)); print(moments.n_sets, moments.n_rows)",
+    )
+    assert words == "12 1200000"
+    assert kilobytes < 60_000
