@@ -1,5 +1,7 @@
 """A feature set: a name, and rows that can be read again."""
 
+import itertools
+import mmap
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from undistract import Focus, InputError
+from undistract import Focus, InputError, Moments
 from undistract.sets import FeatureSet
 
 rows = hnp.arrays(
@@ -81,3 +83,89 @@ def test_focus_learns_the_same_from_feature_sets_and_from_arrays():
     from_arrays = Focus().fit_sets(arrays)
     assert from_sets.moments_.names == tuple(arrays)
     assert np.array_equal(from_sets.distraction_, from_arrays.distraction_)
+
+
+@given(rows, st.lists(st.integers(0, 6), max_size=5), st.integers(1, 20))
+def test_a_reader_gives_the_same_rows_in_any_cut(rows, cuts, size):
+    bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
+    pieces = [(rows[a:b], np.arange(a, b)) for a, b in itertools.pairwise(bounds)]  # some of them empty
+    one = FeatureSet.reading("a", lambda: iter(pieces))
+    for _ in range(2):
+        found, times = zip(*one.timed_chunks(size), strict=True)
+        assert [len(chunk) for chunk in found[:-1]] == [size] * (len(found) - 1)
+        assert np.array_equal(np.concatenate(found), rows)
+        assert np.array_equal(np.concatenate(times), np.arange(len(rows)))
+    assert (len(one), one.n_features) == rows.shape
+    assert np.array_equal(one.rows, rows)
+    assert np.array_equal(one.times, np.arange(len(rows)))
+
+
+def test_rows_from_a_reader_cannot_be_written_to_and_have_no_times_of_their_own():
+    one = FeatureSet.reading("a", lambda: [np.ones((3, 2))])
+    assert one.times is None
+    with pytest.raises(ValueError, match="read-only"):
+        next(one.chunks())[0, 0] = 5.0
+
+
+def test_a_reader_that_cannot_start_anew_is_found_out():
+    spent = iter([np.ones((3, 2))])
+    one = FeatureSet.reading("a", lambda: spent)
+    list(one.chunks(size=2))
+    with pytest.raises(InputError, match="gave 3 rows when it was first read and 0 now"):
+        list(one.chunks(size=2))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words"),
+    [
+        ([np.ones((3, 2)), np.ones((3, 4))], "Set 'a' has 2 features, but from row 3 on 4"),
+        ([(np.ones((3, 2)), [1, 2])], r"Set 'a' has 3 rows but times of shape \(2,\)"),
+        ([(np.ones((1, 2)), [1]), np.ones((3, 2))], "times for some rows and none for others, from row 1 on"),
+        ([np.ones(3)], r"Set 'a' has shape \(3,\)"),
+        ([], "Set 'a' is empty: it gave no rows"),
+    ],
+)
+def test_a_reader_that_gives_what_cannot_be_used_is_named(pieces, words):
+    one = FeatureSet.reading("a", lambda: pieces)
+    with pytest.raises(InputError, match=words):
+        _ = one.rows
+    with pytest.raises(InputError, match=words):
+        Moments.of([one])
+
+
+def test_a_reader_is_asked_for_no_more_than_is_wanted():
+    asked = []
+
+    def read():
+        for number in range(5):
+            asked.append(number)
+            yield np.full((10, 2), number)
+
+    one = FeatureSet.reading("a", read)
+    assert one.n_features == 2
+    assert asked == [0]
+    next(one.chunks(size=15))
+    assert asked == [0, 0, 1]
+
+
+def test_chunks_of_wide_rows_hold_fewer_of_them():
+    wide = np.zeros((64, 2**18), dtype=np.uint8)
+    assert {len(chunk) for chunk in FeatureSet("wide", wide).chunks()} == {32}
+
+
+def test_a_memory_map_stays_one(tmp_path):
+    np.save(tmp_path / "rows.npy", np.arange(20.0).reshape(10, 2))
+    one = FeatureSet("a", np.load(tmp_path / "rows.npy", mmap_mode="r"))
+    chunk = next(one.chunks(size=4))
+    assert not chunk.flags.owndata
+    assert isinstance(chunk.base, np.memmap) or isinstance(chunk.base.base, np.memmap | mmap.mmap)
+
+
+def test_learning_streams_through_chunks_and_never_asks_for_all_rows(monkeypatch):
+    monkeypatch.setattr(FeatureSet, "rows", property(lambda self: pytest.fail("all rows were asked for")))
+    rng = np.random.default_rng(0)
+    arrays = {f"day {m}": rng.normal([m, 0, 0, 0], [1, 9, 1, 1], size=(50, 4)) for m in range(10)}
+    from_readers = Focus().fit_sets(
+        FeatureSet.reading(name, lambda rows=rows: np.split(rows, [7, 30])) for name, rows in arrays.items()
+    )
+    assert np.array_equal(from_readers.distraction_, Focus().fit_sets(arrays).distraction_)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, Self
 
 from undistract.arrays import Rows, as_rows
 from undistract.errors import InputError
+from undistract.sets.row_stream import Piece, RowStream, as_times, joined, read_only, recut
 
-CHUNK_ROWS = 4096
+# A chunk has so many rows, and fewer where rows are so wide that it would hold more values than these (64 MB).
+CHUNK_ROWS, CHUNK_VALUES = 4096, 2**23
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class FeatureSet:
     """Rows that belong together: a video, a machine, a person, a day.
 
-    The rows are held as a view that cannot be written to, so that reading twice gives the same rows.
+    The rows are given as an array, or come from a reader (`FeatureSet.reading`), which is asked anew each time.
+    What is read cannot be written to: reading twice gives the same rows.
 
     Parameters
     ----------
     name : hashable
         What the set is called; a set counts once, by name.
     rows : (n, d) array
-        One row per moment or thing, one column per feature.
+        One row per moment or thing, one column per feature. A memory-mapped array stays one.
     times : (n,) array, optional
         When each row was seen, in any unit that can be compared.
     source : str, optional
         Where the rows came from, for people to read.
+    feature_names : sequence of d str, optional
+    row_names : sequence of n str, optional
+        What each row is, such as the name of an image file.
 
     Examples
     --------
@@ -45,37 +49,112 @@ class FeatureSet:
     """
 
     name: Hashable
-    rows: Rows = field(repr=False)
-    times: Rows | None = field(default=None, repr=False)
-    source: str | None = None
+    source: str | None
+    feature_names: tuple[str, ...] | None = field(repr=False)
+    row_names: tuple[str, ...] | None = field(repr=False)
+    _held: Piece | RowStream = field(repr=False)
 
-    def __post_init__(self) -> None:
-        # A frozen dataclass lets nobody assign, not even itself.
+    def __init__(
+        self,
+        name: Hashable,
+        rows: Any,
+        times: Any = None,
+        source: str | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+    ) -> None:
         # Whether the numbers are finite is asked by whoever reads them.
-        rows = as_rows(self.rows, f"Set {self.name!r}", check_finite=False).view()
-        rows.flags.writeable = False
-        object.__setattr__(self, "rows", rows)
-        if self.times is not None:
-            object.__setattr__(self, "times", _as_times(self.times, len(self.rows), self.name))
+        array = read_only(as_rows(rows, f"Set {name!r}", check_finite=False))
+        held = array, None if times is None else as_times(times, len(array), name)
+        self._keep(name, source, feature_names, row_names, held)
 
-    def chunks(self, size: int = CHUNK_ROWS) -> Iterator[Rows]:
+    @classmethod
+    def reading(
+        cls,
+        name: Hashable,
+        read: Callable[[], Iterable[Any]],
+        *,
+        source: str | None = None,
+        n_features: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Make a set whose rows come from a reader, chunk by chunk, whenever they are asked for.
+
+        Parameters
+        ----------
+        read : callable
+            Returns a fresh iterator of chunks: rows (n, d), or pairs (rows, times).
+        n_features : int, optional
+            The width of a row where it is known; else the first chunk tells it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> night = FeatureSet.reading("night", lambda: (np.full((5, 2), hour) for hour in range(3)))
+        >>> len(night), night.n_features, [len(chunk) for chunk in night.chunks(size=6)]
+        (15, 2, [6, 6, 3])
+        """
+        made = cls.__new__(cls)
+        if feature_names is not None and n_features is None:
+            n_features = len(feature_names)
+        made._keep(name, source, feature_names, row_names, RowStream(name, read, n_features))
+        return made
+
+    def chunks(self, size: int | None = None) -> Iterator[Rows]:
         """Read the rows in order, at most `size` at a time."""
+        return (rows for rows, _ in self.timed_chunks(size))
+
+    def timed_chunks(self, size: int | None = None) -> Iterator[Piece]:
+        """Read the rows in order with their times (None where there are none), at most `size` at a time."""
+        if size is None:
+            size = max(1, min(CHUNK_ROWS, CHUNK_VALUES // self.n_features))
         if size < 1:
             raise InputError(f"size is {size}; expected at least one row per chunk.")
-        return (self.rows[start : start + size] for start in range(0, len(self), size))
+        return recut(self._pieces(), size)
+
+    @property
+    def rows(self) -> Rows:
+        """All rows (n, d). Where they come from a reader they are read now, and not kept."""
+        return self._whole()[0]
+
+    @property
+    def times(self) -> Rows | None:
+        """When each row was seen (n,), or None."""
+        return self._whole()[1]
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self._held if isinstance(self._held, RowStream) else self._held[0])
 
     @property
     def n_features(self) -> int:
         """How many features a row has, d."""
-        return int(self.rows.shape[1])
+        return self._held.n_features if isinstance(self._held, RowStream) else int(self._held[0].shape[1])
 
+    def _pieces(self) -> Iterable[Piece]:
+        return self._held.pieces() if isinstance(self._held, RowStream) else (self._held,)
 
-def _as_times(times: Any, n_rows: int, name: Hashable) -> Rows:
-    array = np.asarray(times).view()
-    if array.shape != (n_rows,):
-        raise InputError(f"Set {name!r} has {n_rows} rows but times of shape {array.shape}. Give one time per row.")
-    array.flags.writeable = False
-    return array
+    def _whole(self) -> Piece:
+        pieces = list(self._pieces())
+        if not pieces:
+            raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
+        return joined(pieces)
+
+    def _keep(
+        self,
+        name: Hashable,
+        source: str | None,
+        feature_names: Sequence[str] | None,
+        row_names: Sequence[str] | None,
+        held: Piece | RowStream,
+    ) -> None:
+        # A frozen dataclass lets nobody assign, not even itself.
+        for field_name, value in {
+            "name": name,
+            "source": source,
+            "feature_names": None if feature_names is None else tuple(feature_names),
+            "row_names": None if row_names is None else tuple(row_names),
+            "_held": held,
+        }.items():
+            object.__setattr__(self, field_name, value)
