@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from undistract import __version__
 from undistract.arrays import Floats, Rows
 from undistract.errors import EvidenceWarning
 from undistract.sets.video_report import Lost, VideoReport
@@ -83,7 +82,9 @@ class RowCache:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         # An extractor that cannot be told from another by its words must not share an entry with it.
         words = getattr(extract, "fingerprint", None) or f"{extract!r} {os.getpid()}"
-        settings = json.dumps([content, path.name, words, sorted(reading.items()), __version__], default=str)
+        # The package stands above this floor; it is not imported, only asked.
+        version = sys.modules["undistract"].__version__
+        settings = json.dumps([content, path.name, words, sorted(reading.items()), version], default=str)
         return hashlib.sha256(settings.encode()).hexdigest()
 
     def _kept(
@@ -174,4 +175,5 @@ def _read(entry: Path) -> Iterator[tuple[Rows, Floats]]:
     with safe_open(entry, framework="numpy") as held:
         rows, times = held.get_slice("rows"), held.get_tensor("times")
         for start in range(0, len(times), CHUNK_ROWS):
-            yield rows[start : start + CHUNK_ROWS], times[start : start + CHUNK_ROWS]
+            stop = min(start + CHUNK_ROWS, len(times))
+            yield rows[start:stop], times[start:stop]

@@ -29,6 +29,7 @@ Reporter = Callable[[VideoReport], None]
 # Containers that hold a clip. Playlists and lists of other files are not among them, so a file names no other.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,gif,mjpeg,h264,hevc,m4v,mxf,dv"
 MAX_PIXELS = 2**24  # of one frame: 5.3K video passes, a header that asks for gigabytes does not
+SPARE = 4  # decoders round sides up; theirs is only a bound on memory, the limit itself is asked here
 CHUNK_BYTES, CHUNK_FRAMES = 2**24, 64
 PATIENCE = 100  # errors of the container before a file is given up
 
@@ -82,11 +83,12 @@ def read_frames(
         shape: tuple[int, int] | None = None
         pending: list[tuple[Frames, float]] = []
         for number, (frame, time) in enumerate(_decoded(av, container, stream, ledger, path, max_pixels)):
-            if number % every == 0:
-                image = _image(frame, grey, size, shape)
-                shape = image.shape[:2]
-                pending.append((image, time))
-            if len(pending) >= min(CHUNK_FRAMES, max(1, CHUNK_BYTES // pending[0][0].nbytes)):
+            if number % every:
+                continue
+            image = _image(frame, grey, size, shape)
+            shape = image.shape[:2]
+            pending.append((image, time))
+            if len(pending) >= min(CHUNK_FRAMES, max(1, CHUNK_BYTES // image.nbytes)):
                 yield _stacked(pending)
                 pending = []
         if shape is None:
@@ -160,13 +162,18 @@ def video_set(
         rows: Iterator[tuple[Rows, Floats]] = cache.rows(path, extract, **reading)
         return rows
 
-    return FeatureSet.reading(path.stem if name is None else name, read, source=str(path))
+    return FeatureSet.reading(
+        path.stem if name is None else name,
+        read,
+        source=str(path),
+        feature_names=getattr(extract, "feature_names", None),
+    )
 
 
 def _open(av: Any, path: Path, max_pixels: int) -> Any:
     if not path.is_file():
         raise InputError(f"There is no file {path}. Give the path of a video.")
-    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(max_pixels)}
+    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(SPARE * max_pixels)}
     try:
         # `file:` keeps a name such as "http:x" from being read as an address.
         return av.open(f"file:{path}", options=options, metadata_errors="replace")
@@ -185,7 +192,7 @@ def _video_stream(container: Any, path: Path, max_pixels: int) -> Any:
         raise InputError(f"{path.name} holds no video that can be decoded (found: {kinds}). Give a file with pictures.")
     stream = streams[0]
     _check_pixels(path, stream.codec_context.width, stream.codec_context.height, max_pixels)
-    stream.codec_context.options = {"max_pixels": str(max_pixels)}
+    stream.codec_context.options = {"max_pixels": str(SPARE * max_pixels)}
     # Threads over frames race when a damaged frame is patched up: two readings could differ.
     stream.thread_type = "SLICE"
     return stream
