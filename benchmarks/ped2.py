@@ -41,9 +41,7 @@ CHOICES = (
     *REPORTED,
     "pixels(size=48x32)",
     "cells(cells=8x6)",
-    "flow(cells=16x12)",
-    "flow(cells=16x12,pool=max)",
-    "flow(cells=24x16,pool=max)",
+    "flow(cells=8x6)",
     "cells(cells=8x6,pool=max)",
 )
 MOST_ROWS, RATE = 3000, 10

@@ -37,7 +37,7 @@ class Flow:
     """
 
     size: Size = (240, 160)
-    cells: Size = (8, 6)
+    cells: Size = (16, 12)
     bins: int = 8
     pool: str = "none"
 
