@@ -1,0 +1,179 @@
+"""A cache for rows: what was extracted from a video once is read from disk the next time.
+
+An entry is one safetensors file. Its name is the sum of all that the rows depend on: the content of the video, the
+extractor with its settings, how frames were read, and the version of this package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from undistract.arrays import Floats, Rows
+from undistract.errors import EvidenceWarning
+from undistract.sets.video_report import Lost, VideoReport
+from undistract.sets.videos import video_rows
+
+CHUNK_ROWS = 1024
+ENDING = ".safetensors"
+
+
+def cache_folder() -> Path:
+    """Return where rows are kept: UNDISTRACT_CACHE, or the cache folder of this user."""
+    named = os.environ.get("UNDISTRACT_CACHE")
+    if named:
+        return Path(named)
+    homes = {"win32": os.environ.get("LOCALAPPDATA"), "darwin": "~/Library/Caches"}
+    home = homes.get(sys.platform) or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "undistract" / "rows"
+
+
+@dataclass(frozen=True)
+class RowCache:
+    """Rows on disk, by content.
+
+    Parameters
+    ----------
+    folder : path
+    limit : int
+        In bytes. The entries that were not used for longest go first.
+
+    Examples
+    --------
+    >>> from undistract.features import make_extractor
+    >>> from undistract.sets.videos import video_set
+    >>> calm = video_set("calm.mp4", make_extractor("flow"), cache=RowCache(Path("rows")))
+    """
+
+    folder: Path
+    limit: int = 2**31
+
+    def rows(self, path: Path, extract: Any, **reading: Any) -> Iterator[tuple[Rows, Floats]]:
+        """Read the rows of a video, from the cache where they are there and whole, else from the video."""
+        on_report = reading.pop("on_report", None)
+        entry = self.folder / (self._key(path, extract, reading) + ENDING)
+        report = _whole(entry)
+        if report is not None:
+            with suppress(OSError):
+                os.utime(entry)  # used just now
+            yield from _read(entry)
+        else:
+            reports: list[VideoReport] = []
+            yield from self._kept(entry, video_rows(path, extract, on_report=reports.append, **reading), reports)
+            report = reports[0]
+        if on_report is not None:
+            on_report(report)
+        elif report.lost:
+            warnings.warn(str(report), EvidenceWarning, stacklevel=2)
+
+    def _key(self, path: Path, extract: Any, reading: dict[str, Any]) -> str:
+        with Path(path).open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        # An extractor that cannot be told from another by its words must not share an entry with it.
+        words = getattr(extract, "fingerprint", None) or f"{extract!r} {os.getpid()}"
+        # The package stands above this floor; it is not imported, only asked.
+        version = sys.modules["undistract"].__version__
+        settings = json.dumps([content, path.name, words, sorted(reading.items()), version], default=str)
+        return hashlib.sha256(settings.encode()).hexdigest()
+
+    def _kept(
+        self, entry: Path, chunks: Iterator[tuple[Rows, Floats]], reports: list[VideoReport]
+    ) -> Iterator[tuple[Rows, Floats]]:
+        """Pass the chunks on and write them down on the way; a reading that stops half-way leaves nothing."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            scratch = TemporaryDirectory(dir=self.folder, prefix="part-")
+        except OSError:  # a cache that cannot be written is no reason to fail
+            yield from chunks
+            return
+        with scratch as part:
+            raw, all_times, width = Path(part, "rows"), [np.empty(0)], 0
+            writable = True
+            with raw.open("wb") as file:
+                for rows, times in chunks:
+                    width = rows.shape[1]
+                    all_times.append(times)
+                    if writable:
+                        try:
+                            file.write(np.ascontiguousarray(rows, dtype="<f4").tobytes())
+                        except OSError:
+                            writable = False
+                    yield rows, times
+            if writable:
+                with suppress(OSError):
+                    whole = Path(part, "whole")
+                    _write(whole, raw, np.concatenate(all_times), width, reports[0])
+                    whole.replace(entry)
+                    self._make_room(entry)
+
+    def _make_room(self, newest: Path) -> None:
+        entries = sorted(self.folder.glob("*" + ENDING), key=lambda entry: (entry == newest, entry.stat().st_mtime))
+        total = sum(entry.stat().st_size for entry in entries)
+        for entry in entries:
+            if total <= self.limit:
+                return
+            total -= entry.stat().st_size
+            entry.unlink(missing_ok=True)
+
+
+def _write(path: Path, raw: Path, times: Floats, width: int, report: VideoReport) -> None:
+    """Write a safetensors file around rows that are too many for memory: its header, the rows, the times."""
+    n_bytes, tail = raw.stat().st_size, times.astype("<f8").tobytes()
+    with raw.open("rb") as rows:
+        digest = hashlib.file_digest(rows, "sha256")
+        digest.update(tail)
+        header = {
+            "rows": {"dtype": "F32", "shape": [len(times), width], "data_offsets": [0, n_bytes]},
+            "times": {"dtype": "F64", "shape": [len(times)], "data_offsets": [n_bytes, n_bytes + len(tail)]},
+            "__metadata__": {"sum": digest.hexdigest(), "report": json.dumps(asdict(report))},
+        }
+        words = json.dumps(header).encode()
+        words += b" " * (-len(words) % 8)
+        rows.seek(0)
+        with path.open("wb") as file:
+            file.write(len(words).to_bytes(8, "little") + words)
+            while block := rows.read(2**20):
+                file.write(block)
+            file.write(tail)
+
+
+def _whole(entry: Path) -> VideoReport | None:
+    """Return the report of an entry, or None where there is none or its sum is wrong."""
+    from safetensors import SafetensorError, safe_open
+
+    if not entry.is_file():
+        return None
+    try:
+        with safe_open(entry, framework="numpy") as held:
+            metadata = held.metadata()
+        with entry.open("rb") as file:
+            file.seek(8 + int.from_bytes(file.read(8), "little"))
+            digest = hashlib.sha256()
+            while block := file.read(2**20):
+                digest.update(block)
+        report = json.loads(metadata["report"])
+        report["lost"] = tuple(Lost(**lost) for lost in report["lost"])
+        return VideoReport(**report) if digest.hexdigest() == metadata["sum"] else None
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _read(entry: Path) -> Iterator[tuple[Rows, Floats]]:
+    from safetensors import safe_open
+
+    with safe_open(entry, framework="numpy") as held:
+        rows, times = held.get_slice("rows"), held.get_tensor("times")
+        for start in range(0, len(times), CHUNK_ROWS):
+            stop = min(start + CHUNK_ROWS, len(times))
+            yield rows[start:stop], times[start:stop]

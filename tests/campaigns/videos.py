@@ -1,0 +1,154 @@
+"""Hostile videos: mutated clips give frames or one readable error; never a crash, a hang or a gigabyte.
+
+    python -m tests.campaigns.videos [--count 500] [--seed 0]
+
+Bits are flipped, bytes overwritten, files cut, pieces of a file (atoms, chunks) swapped, doubled or dropped, and sizes
+in headers blown up, in mp4, avi and mkv. Each clip is read in a worker with one gigabyte of address space and ten seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from tests.clips import dots, write_clip
+
+CONTAINERS = {"mp4": "libx264", "avi": "mpeg4", "mkv": "libx264"}
+SECONDS, MEMORY = 10, 2**30
+
+
+def mutated(content: bytes, rng: np.random.Generator) -> bytes:
+    """Return a damaged copy."""
+    data = bytearray(content)
+    kind = rng.choice(["flip", "overwrite", "cut", "swap", "double", "drop", "blow up", "header"])
+    start, stop = np.sort(rng.integers(0, len(data), size=2)).tolist()
+    if kind == "flip":
+        for place in rng.integers(0, len(data), size=rng.integers(1, 200)).tolist():
+            data[place] ^= 1 << int(rng.integers(8))
+    elif kind == "header":
+        for place in rng.integers(0, min(len(data), 1000), size=rng.integers(1, 20)).tolist():
+            data[place] = int(rng.integers(256))
+    elif kind == "overwrite":
+        data[start:stop] = rng.bytes(stop - start)
+    elif kind == "cut":
+        del data[start:]
+    elif kind == "swap":
+        half = (start + stop) // 2
+        data[start:stop] = data[half:stop] + data[start:half]
+    elif kind == "double":
+        data[start:start] = data[start:stop]
+    elif kind == "drop":
+        del data[start:stop]
+    else:  # a length, a width or a count becomes huge
+        place = start // 4 * 4
+        data[place : place + 4] = rng.choice([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x40\x00"])
+    return bytes(data)
+
+
+def work() -> None:
+    """Read clips named on stdin, and say how each went."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    from undistract.errors import InputError
+    from undistract.features import make_extractor
+    from undistract.sets.videos import video_rows
+
+    extract = make_extractor("pixels(size=6x4)")
+    print("ready", flush=True)
+    for line in sys.stdin:
+        reports = []
+        try:
+            chunks = list(video_rows(line.rstrip("\n"), extract, on_report=reports.append))
+            finite = all(np.isfinite(rows).all() and np.isfinite(times).all() for rows, times in chunks)
+            whole = "read, something lost" if reports[0].lost else "read"
+            print(whole if finite else "NOT FINITE", flush=True)
+        except InputError:
+            print("refused", flush=True)
+        except Exception as error:
+            print(f"ERROR {type(error).__name__}: {str(error)[:80]}", flush=True)
+
+
+class Worker:
+    """A process that reads clips, started anew when it dies."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.campaigns.videos", "--work"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        assert self.process.stdout.readline() == "ready\n"
+
+    def read(self, path: Path) -> str:
+        print(path, file=self.process.stdin, flush=True)
+        answered, _, _ = select.select([self.process.stdout], [], [], SECONDS)
+        if not answered:
+            self.end()
+            return f"HANG over {SECONDS} s"
+        return self.process.stdout.readline().rstrip("\n") or f"CRASH {self.process.wait()}"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def campaign(count: int, seed: int, containers: list[str], keep: Path | None = None) -> dict[str, Counter[str]]:
+    """Read so many mutated clips of each container, and count how each went."""
+    counts: dict[str, Counter[str]] = {}
+    with TemporaryDirectory() as scratch:
+        worker = Worker()
+        for container in containers:
+            codec = CONTAINERS[container]
+            clip = write_clip(Path(scratch, f"clip.{container}"), dots(30, noise=20), codec=codec).read_bytes()
+            counts[container] = Counter()
+            for number in range(count):
+                damaged = Path(scratch, f"{number}.{container}")
+                damaged.write_bytes(mutated(clip, np.random.default_rng([seed, number])))
+                outcome = worker.read(damaged)
+                counts[container][outcome] += 1
+                if outcome[0].isupper():
+                    print(f"{container} seed {seed} number {number}: {outcome}", flush=True)
+                    if keep is not None:
+                        damaged.rename(keep / damaged.name)
+                if worker.process.poll() is not None:
+                    worker = Worker()
+                damaged.unlink(missing_ok=True)
+        worker.end()
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=500, help="mutations of each container")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--containers", nargs="*", default=list(CONTAINERS), choices=CONTAINERS)
+    parser.add_argument("--keep", type=Path, help="keep the clips that went wrong here")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work()
+        return 0
+    started = time.time()
+    counts = campaign(options.count, options.seed, options.containers, options.keep)
+    for container, outcomes in counts.items():
+        print(container, ", ".join(f"{outcome}: {count}" for outcome, count in outcomes.most_common()))
+    print(f"{time.time() - started:.0f} s")
+    return int(any(outcome[0].isupper() for outcomes in counts.values() for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""The cache: the same rows as without it, sooner; whatever happens to its files."""
+
+import numpy as np
+import pytest
+
+from tests.clips import dots, write_clip
+from undistract import EvidenceWarning
+from undistract.features import make_extractor
+from undistract.sets import cache as cache_module
+from undistract.sets.cache import RowCache, cache_folder
+from undistract.sets.videos import video_rows, video_set
+
+pytest.importorskip("av", reason='needs PyAV: pip install "undistract[video]"')
+
+PIXELS = make_extractor("pixels(size=6x4)")
+
+
+@pytest.fixture
+def clip(tmp_path):
+    return write_clip(tmp_path / "dots.mp4", dots(20))
+
+
+@pytest.fixture
+def extracted(monkeypatch):
+    """Names of the extractors that really ran."""
+    ran = []
+
+    def counted(path, extract, **reading):
+        ran.append(extract.name)
+        return video_rows(path, extract, **reading)
+
+    monkeypatch.setattr(cache_module, "video_rows", counted)
+    return ran
+
+
+def entries(cache):
+    return sorted(cache.folder.glob("*.safetensors"))
+
+
+def test_rows_and_times_are_the_same_and_extracted_once(tmp_path, clip, extracted):
+    cache = RowCache(tmp_path / "rows")
+    plain, cached = video_set(clip, PIXELS), video_set(clip, PIXELS, cache=cache)
+    for _ in range(3):
+        np.testing.assert_array_equal(cached.rows, plain.rows)
+        np.testing.assert_array_equal(cached.times, plain.times)
+    assert extracted == [PIXELS.name]
+    assert cached.rows.dtype == np.float32
+    assert [path.suffix for path in cache.folder.iterdir()] == [".safetensors"]
+
+
+def test_other_settings_another_clip_and_another_reading_have_entries_of_their_own(tmp_path, clip, extracted):
+    cache = RowCache(tmp_path / "rows")
+    other = write_clip(tmp_path / "other.mp4", dots(20, seed=1))
+    for path, spec, every in [
+        (clip, "pixels(size=6x4)", 1),
+        (clip, "pixels(size=4x6)", 1),
+        (other, "pixels(size=6x4)", 1),
+        (clip, "pixels(size=6x4)", 2),
+    ]:
+        assert len(video_set(path, make_extractor(spec), cache=cache, every=every).rows) == 20 // every
+    assert len(extracted) == len(entries(cache)) == 4
+
+
+def test_a_clip_that_changes_under_the_same_name_is_extracted_anew(tmp_path, clip):
+    cached = video_set(clip, PIXELS, cache=RowCache(tmp_path / "rows"))
+    before = cached.rows
+    write_clip(clip, dots(20, seed=5))
+    assert not np.array_equal(cached.rows, before)
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "header", "nonsense"])
+def test_a_damaged_entry_is_made_again(tmp_path, clip, extracted, harm):
+    cache = RowCache(tmp_path / "rows")
+    cached = video_set(clip, PIXELS, cache=cache)
+    before = cached.rows
+    (entry,) = entries(cache)
+    content = bytearray(entry.read_bytes())
+    if harm == "flip":
+        content[-300] ^= 1
+    elif harm == "header":
+        content[0] ^= 0xFF
+    entry.write_bytes({"cut": content[:-8], "empty": b"", "nonsense": b"x" * 500}.get(harm, content))
+    np.testing.assert_array_equal(cached.rows, before)
+    assert len(extracted) == 2
+    np.testing.assert_array_equal(cached.rows, before)
+    assert len(extracted) == 2  # the new entry is whole
+
+
+def test_a_reading_that_stops_half_way_leaves_nothing(tmp_path, clip):
+    cache = RowCache(tmp_path / "rows")
+    reading = cache.rows(clip, PIXELS)
+    next(reading)
+    reading.close()
+    assert list(cache.folder.iterdir()) == []
+
+
+def test_the_entries_unused_for_longest_go_when_the_limit_is_reached(tmp_path, clip):
+    cache = RowCache(tmp_path / "rows", limit=8000)
+    sizes = ["6x4", "6x5", "6x6"]
+    one, two, three = (video_set(clip, make_extractor(f"pixels(size={size})"), cache=cache) for size in sizes)
+    assert len(one.rows) == len(two.rows) == 20
+    first, second = sorted(entries(cache), key=lambda entry: entry.stat().st_size)
+    import os
+
+    os.utime(first, (2e9, 2e9))  # used after the second
+    assert len(three.rows) == 20
+    kept = entries(cache)
+    assert first in kept
+    assert second not in kept
+    assert sum(entry.stat().st_size for entry in kept) <= 8000
+
+
+def test_a_cache_that_cannot_be_written_changes_nothing(tmp_path, clip):
+    (tmp_path / "rows").write_text("a file where the folder should be")
+    rows = video_set(clip, PIXELS, cache=RowCache(tmp_path / "rows")).rows
+    np.testing.assert_array_equal(rows, video_set(clip, PIXELS).rows)
+
+
+def test_lost_frames_are_told_again_when_rows_come_from_the_cache(tmp_path):
+    path = write_clip(tmp_path / "hurt.mkv", dots(60, noise=30))
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    cached = video_set(path, PIXELS, cache=RowCache(tmp_path / "rows"))
+    for _ in range(2):
+        with pytest.warns(EvidenceWarning, match="the file ends early"):
+            assert len(cached.rows) < 60
+    reports = []
+    assert len(video_set(path, PIXELS, cache=RowCache(tmp_path / "rows"), on_report=reports.append).rows) < 60
+    assert reports[0].n_lost > 5
+
+
+def test_the_folder_can_be_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNDISTRACT_CACHE", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("UNDISTRACT_CACHE")
+    assert cache_folder().parts[-2:] == ("undistract", "rows")
