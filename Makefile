@@ -9,13 +9,14 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws paper quality format clean
+.PHONY: help demo test check laws fuzz paper quality format clean
 
 help:
 	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
+	@echo "make fuzz     20 000 mutated model files: each is refused in words, or works (a few minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
@@ -36,6 +37,9 @@ check: $(VENV)/check.ready
 
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
+
+fuzz: $(VENV)/$(TEST).ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
 
 # DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
 paper: $(VENV)/plot+paper.ready

@@ -112,7 +112,8 @@ def load(path: str | os.PathLike[str], *, kind: str | type | None = None) -> Any
             raise InputError(f"it says that it holds a {found!r:.40}, and it holds a {type(thing).__name__}")
     # A forged file can be wrong in ways that nobody thought of: what numpy or scikit-learn say of it counts too.
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError) as error:
-        raise FileError(f"{path} cannot be used: {error}. {AGAIN}") from error
+        words = str(error).rstrip(".") or type(error).__name__
+        raise FileError(f"{path} cannot be used: {words}. {AGAIN}") from error
     return thing
 
 
@@ -134,11 +135,11 @@ def describe_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> about["kind"], about["content"]["settings"]["cutoff"], about["provenance"]
     ('Focus', 0.9, {'camera': 3})
     """
-    header, found = read_header(path)
-    arrays = {name: f"{dtype} {tuple(shape)}" for name, (dtype, shape) in found.items()}
+    header, stored = read_header(path)
     about = {key: header.get(key) for key in ("kind", "format_version", "package_version", "provenance")}
+    arrays: dict[str, str] = {}
     try:
-        content = _in_words(header.get("content"), arrays)
+        content = _in_words(header.get("content"), stored, arrays)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise FileError(f"{path} has a header that cannot be read ({error!r:.80}). {AGAIN}") from error
     return {"path": str(path), "bytes": Path(path).stat().st_size, **about, "arrays": arrays, "content": content}
@@ -169,24 +170,25 @@ def _plain(provenance: Any) -> Any:
         raise InputError(f"provenance is not plain JSON ({error}). Give texts, numbers, lists and mappings.") from error
 
 
-def _in_words(node: Any, arrays: Mapping[str, str]) -> Any:
-    """Strip the grammar off a file's content, so that people can read it."""
+def _in_words(node: Any, stored: Mapping[str, tuple[str, list[int]]], arrays: dict[str, str]) -> Any:
+    """Strip the grammar off a file's content, so that people can read it; the arrays it names are collected."""
     if isinstance(node, list):
-        return [_in_words(item, arrays) for item in node]
+        return [_in_words(item, stored, arrays) for item in node]
     if not isinstance(node, dict):
         return node
     kind = node["type"]
     if kind == "array":
-        return arrays[node["name"]]
+        dtype, shape = stored[node["name"]]
+        words = f"{dtype} {tuple(shape[::-1] if node.get('transposed') else shape)}"
+        return arrays.setdefault(node["name"], words)
     if kind == "tuple":
-        return _in_words(node["items"], arrays)
+        return _in_words(node["items"], stored, arrays)
     if kind == "mapping":
-        return {str(_in_words(key, arrays)): _in_words(value, arrays) for key, value in node["items"]}
+        return {str(_in_words(key, stored, arrays)): _in_words(part, stored, arrays) for key, part in node["items"]}
     if "value" in node:
         return node["value"]
-    parts = {
-        name: {key: _in_words(one, arrays) for key, one in part.items()}
-        for name, part in node.items()
-        if part and name != "type"
-    }
-    return {"type": kind, **parts.pop("fields", {}), **parts}
+    settings, fields = (
+        {key: _in_words(part, stored, arrays) for key, part in (node.get(name) or {}).items()}
+        for name in ("settings", "fields")
+    )
+    return {"type": kind, **({"settings": settings} if settings else {}), **fields}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from undistract.detect import AdaptedDetector
 from undistract.errors import InputError
 from undistract.storage.records import Estimator, Record
 
@@ -106,7 +107,7 @@ class Packer:
     def _unknown(self, value: Any, path: tuple[str, ...]) -> InputError:
         kinds = ", ".join(name for name, record in self._records.values() if record.public)
         if hasattr(value, "fit"):
-            model = getattr(value, "estimator", value)
+            model = value.estimator if isinstance(value, AdaptedDetector) else value
             return InputError(
                 f"{type(model).__name__} ({'.'.join(path)}) cannot be saved: reading such a model back would run code "
                 f"out of the file. Use one of ours ({kinds}), or keep its rows and fit it again."
@@ -163,7 +164,7 @@ class Unpacker:
         record, where = self._records[name], ".".join(path)
         expected = {"settings", "fields"} if isinstance(record, Estimator) else {"fields"}
         if set(rest) != expected or not all(isinstance(part, dict | None) for part in rest.values()):
-            raise InputError(f"{where} ({name}) holds {sorted(rest)}, expected {sorted(expected)}")
+            raise InputError(f"{where} ({name}) holds {sorted(rest)}, expected {sorted(expected)}, each with names")
         unpacked = {
             key: part if part is None else {field: self.unpack(one, (*path, field)) for field, one in part.items()}
             for key, part in rest.items()
