@@ -16,7 +16,7 @@ help:
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
-	@echo "make fuzz     five hundred mutated videos of each container (some minutes)"
+	@echo "make fuzz     20 000 mutated model files and 500 videos of each container: refused in words, or read (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
@@ -38,8 +38,9 @@ check: $(VENV)/check.ready
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
 
-fuzz: $(VENV)/test+video.ready
+fuzz: $(VENV)/test+video+onnx.ready
 	$(BIN)/python -m tests.campaigns.videos
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
 
 # DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
 paper: $(VENV)/plot+paper.ready

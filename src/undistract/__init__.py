@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         explain,
         find_alarms,
     )
-    from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+    from undistract.errors import EvidenceWarning, FileError, InputError, NoSetsWarning
     from undistract.focus import Focus
     from undistract.sets import FeatureSet
+    from undistract.storage import describe_file, export_onnx, load, save
 
 __all__ = [
     "Alarm",
@@ -40,6 +41,7 @@ __all__ = [
     "EvidenceWarning",
     "Explanation",
     "FeatureSet",
+    "FileError",
     "Focus",
     "FocusDetector",
     "InputError",
@@ -55,10 +57,14 @@ __all__ = [
     "Spectrum",
     "Tail",
     "Threshold",
+    "describe_file",
     "detector",
     "explain",
+    "export_onnx",
     "find_alarms",
+    "load",
     "rank_functions",
+    "save",
 ]
 
 _ROOMS = {
@@ -89,11 +95,18 @@ _ROOMS = {
     ),
     "errors": (
         "EvidenceWarning",
+        "FileError",
         "InputError",
         "NoSetsWarning",
     ),
     "focus": ("Focus",),
     "sets.feature_set": ("FeatureSet",),
+    "storage": (
+        "describe_file",
+        "export_onnx",
+        "load",
+        "save",
+    ),
 }
 _HOME = {name: f"undistract.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -20,6 +20,19 @@ class DownloadError(InputError):
     """Data could not be fetched: the message says from where, why, and how to go on without a connection."""
 
 
+class FileError(InputError):
+    """A file cannot be read or written: the message says which, what is wrong with it, and what to do next.
+
+    Examples
+    --------
+    >>> import undistract
+    >>> undistract.load("no-such.focus")
+    Traceback (most recent call last):
+    ...
+    undistract.errors.FileError: There is no file no-such.focus. Is the path right?
+    """
+
+
 class EvidenceWarning(UserWarning):
     """The answer stands on thin evidence: the message gives the numbers and says what would help."""
 

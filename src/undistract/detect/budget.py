@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,7 +66,7 @@ class AlarmBudget:
         by_alarm, by_row = Calibration.of_alarms(sets, gap=self.gap), Calibration.of(sets)
         warn_if_unseen(by_alarm, rate)
         return Threshold.where(
-            partial(_price, by_alarm, by_row, rate / self.share),
+            AlarmPrice(by_alarm, by_row, rate / self.share).p_values,
             by_alarm,
             rate=rate,
             guarantee=min(with_new_set(rate, by_row.n_sets), 1.0),
@@ -92,8 +91,17 @@ def seconds_between(times: NDArray[np.generic]) -> Rows:
     return np.asarray(steps / np.timedelta64(1, "s") if steps.dtype.kind == "m" else steps, dtype=np.float64)
 
 
-def _price(by_alarm: Calibration, by_row: Calibration, alarms_for_a_row: float, scores: Rows) -> Rows:
-    return np.maximum(by_alarm.reach(scores), by_row.reach(scores) * alarms_for_a_row)
+@dataclass(frozen=True, eq=False)
+class AlarmPrice:
+    """What alarming at a score costs, in alarms per row; a row over the threshold costs `alarms_for_a_row` at least."""
+
+    by_alarm: Calibration
+    by_row: Calibration
+    alarms_for_a_row: float
+
+    def p_values(self, scores: Rows) -> Rows:
+        """Give the price of each score; NaN stays NaN."""
+        return np.maximum(self.by_alarm.reach(scores), self.by_row.reach(scores) * self.alarms_for_a_row)
 
 
 def _rows_per_day(sets: Sequence[ArrayLike | Scores]) -> float:

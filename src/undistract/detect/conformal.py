@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,7 +63,7 @@ class Conformal:
     def __call__(self, sets: Sequence[ArrayLike | Scores]) -> Threshold:
         """Calibrate on the scores of each held-out set."""
         calibration = Calibration.of(sets)
-        tail = partial(_as_one_more, calibration, self.whole_sets)
+        tail = OneMoreSet(calibration, self.whole_sets).p_values
         return Threshold.where(tail, calibration, rate=self.rate, guarantee=self.rate, rule=self)
 
 
@@ -111,7 +110,7 @@ class MostSets:
             )
         spared = place / (n_sets + 1)  # of new sets; the others may alarm throughout
         return Threshold.where(
-            partial(_reach_in_most, calibration, place),
+            InMostSets(calibration, place).p_values,
             calibration,
             rate=self.rate,
             guarantee=1 - spared + spared * self.rate,
@@ -147,12 +146,27 @@ def benjamini_hochberg(p_values: ArrayLike, rate: float) -> NDArray[np.bool_]:
     return chosen
 
 
-def _as_one_more(calibration: Calibration, whole_sets: bool, scores: Rows) -> Rows:
-    new = Calibration.of([scores]).reach(scores) if whole_sets else 1.0
-    return (calibration.n_sets * calibration.reach(scores) + new) / (calibration.n_sets + 1)
+@dataclass(frozen=True, eq=False)
+class OneMoreSet:
+    """How rare scores are when their set, or each row by itself, counts as one more calibration set."""
+
+    calibration: Calibration
+    whole_sets: bool
+
+    def p_values(self, scores: Rows) -> Rows:
+        """Give (M · reach + reach_new) / (M + 1); NaN stays NaN."""
+        new = Calibration.of([scores]).reach(scores) if self.whole_sets else 1.0
+        return (self.calibration.n_sets * self.calibration.reach(scores) + new) / (self.calibration.n_sets + 1)
 
 
-def _reach_in_most(calibration: Calibration, place: int, scores: Rows) -> Rows:
-    """Give the place-th smallest over sets of the share of a set's rows that score so high."""
-    shares = [1 - np.searchsorted(levels, scores) / len(levels) for levels in calibration.sets]  # (M, n)
-    return np.where(np.isnan(scores), np.nan, np.partition(shares, place - 1, axis=0)[place - 1])
+@dataclass(frozen=True, eq=False)
+class InMostSets:
+    """How rare scores are in all but the few most extreme calibration sets."""
+
+    calibration: Calibration
+    place: int
+
+    def p_values(self, scores: Rows) -> Rows:
+        """Give the place-th smallest over sets of the share of a set's rows that score so high; NaN stays NaN."""
+        shares = [1 - np.searchsorted(levels, scores) / len(levels) for levels in self.calibration.sets]  # (M, n)
+        return np.where(np.isnan(scores), np.nan, np.partition(shares, self.place - 1, axis=0)[self.place - 1])

@@ -1,0 +1,225 @@
+"""What FOCUS learned, as records of a file: moments, spectrum, cut, projection, and `Focus` itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum
+from undistract.algebra.complement import Complement
+from undistract.algebra.projection import Eigen, KeptSpan, Oblique
+from undistract.algebra.store import Folded, KeptRows
+from undistract.arrays import LARGEST, Floats, quiet
+from undistract.focus import Focus
+from undistract.storage.checks import (
+    UNIT,
+    anything,
+    array,
+    every,
+    expect,
+    names,
+    number,
+    optional,
+    part,
+    whole,
+    word,
+)
+from undistract.storage.records import Estimator, Fields, Record
+
+ROOT = float(np.sqrt(LARGEST))  # what can be squared
+
+
+def _symmetric(matrix: Floats) -> None:
+    # Sums are symmetric to the bit; a set taken out again leaves a little rounding.
+    expect(matrix.shape[0] == matrix.shape[1], f"a scatter has shape {matrix.shape}")
+    expect(np.abs(matrix - matrix.T).max() <= 1e-6 * np.abs(matrix).max(), "a scatter is not symmetric")
+
+
+def _folded_agrees(folded: Folded) -> None:
+    for matrix in (folded.within, folded.between_means, *(folded.wander or ())):
+        _symmetric(matrix)
+        expect(matrix.shape == folded.within.shape, "its matrices differ in size")
+    expect(folded.wander is None or len(folded.wander) == 2, "the wandering of set means takes two matrices")
+
+
+def _set_agrees(one: SetMoments) -> None:
+    expect((one.deviations is None) != (one.folded is None), "it needs either deviations or a scatter")
+    if one.deviations is not None:
+        expect(len(one.deviations) == one.count, f"{len(one.deviations)} deviations for {one.count} rows")
+    if one.folded is not None:
+        _symmetric(one.folded)
+    _finite_mean(one)
+
+
+def _finite_mean(moments: SetMoments | Moments) -> None:
+    with quiet():
+        expect(np.isfinite(moments.mean).all(), "its mean is not finite")
+
+
+def _moments_agree(moments: Moments) -> None:
+    store, n_features = moments.store, moments.n_features
+    if isinstance(store, KeptRows):
+        expect(store.anchors.shape == (moments.n_sets, n_features), "it has not one anchor for each set")
+        n_rows = sum(moments.counts.tolist())  # of Python's own numbers, which do not overflow
+        expect(len(store.deviations) == n_rows, f"{len(store.deviations)} rows are kept of {n_rows}")
+    else:
+        expect(len(store.within) == n_features, f"matrices of {len(store.within)} for {n_features} features")
+    _finite_mean(moments)
+
+
+def _spectrum_agrees(spectrum: Spectrum) -> None:
+    n_directions = len(spectrum.distraction)
+    expect(spectrum.n_moving <= n_directions <= spectrum.n_features, "it has more directions than features")
+    expect((np.diff(spectrum.distraction) <= 0).all(), "its directions are not in order")
+
+
+def _complement_agrees(complement: Complement) -> None:
+    features = complement.features
+    expect((np.diff(features) > 0).all() and (features < len(complement.reading)).all(), "its features are no places")
+
+
+RECORDS: dict[str, Record] = {
+    "KeptRows": Record(
+        KeptRows, {"anchors": array("M", "d"), "offsets": array("M", "d"), "deviations": array("n", "d")}
+    ),
+    "Folded": Record(
+        Folded,
+        {
+            "within": array("d", "d", low=-LARGEST, high=LARGEST),
+            "between_means": array("d", "d", low=-LARGEST, high=LARGEST),
+            "wander": optional(every(array("d", "d", low=-LARGEST, high=LARGEST))),
+        },
+        _folded_agrees,
+    ),
+    "SetMoments": Record(
+        SetMoments,
+        {
+            "count": whole(1),
+            "origin": array("d"),
+            "offset": array("d"),
+            "deviations": optional(array("n", "d", low=-ROOT, high=ROOT)),
+            "folded": optional(array("d", "d", low=-LARGEST, high=LARGEST)),
+        },
+        _set_agrees,
+        public=True,
+    ),
+    "Moments": Record(
+        Moments,
+        {
+            "names": names,
+            "counts": array("M", dtype=np.int64, low=1, high=2**53),
+            "weights": array("M", low=1e-100, high=1e100),
+            "prior": word("uniform", "by_size", "given"),
+            "origin": array("d"),
+            "offset": array("d"),
+            "store": part(KeptRows, Folded),
+        },
+        _moments_agree,
+        public=True,
+    ),
+    "Evidence": Record(
+        Evidence,
+        {"n_sets": whole(1), "n_rows": whole(1), "n_directions": whole(0), "pure_distractor": number(0, 1)},
+    ),
+    "Spectrum": Record(
+        Spectrum,
+        {
+            "distraction": array("q", low=0, high=1),
+            "debiased": array("q", low=0, high=1),
+            "filters": array("d", "q"),
+            "patterns": array("d", "q"),
+            "origin": array("d"),
+            "cushion": number(0),
+            "n_moving": whole(0),
+            "evidence": part(Evidence),
+        },
+        _spectrum_agrees,
+        public=True,
+    ),
+    "Cut": Record(Cut, {"n_removed": whole(0), "cutoff": number(0, 1), "rule": word(), "cautions": every(word())}),
+    "Complement": Record(
+        Complement,
+        {
+            "features": array("k", dtype=np.int64, low=0),
+            "reading": array("d", "r", low=-UNIT, high=UNIT),
+            "spread": array("r", "k", low=-UNIT, high=UNIT),
+        },
+        _complement_agrees,
+    ),
+}
+
+
+def _take_focus(focus: Focus) -> Fields:
+    projection, closed = focus.projection_, focus.closed_moments_
+    return {
+        "removal": projection.removal,  # the setting may have been changed since
+        "complement": getattr(projection, "rest", None) or getattr(projection, "complement", None),
+        "kept_filters": getattr(projection, "kept_filters", None),
+        "kept_patterns": getattr(projection, "kept_patterns", None),
+        "open_sets": tuple(focus.open_sets_.items()),
+        "closed_sets": "all" if closed is focus.moments_ else closed,
+    }
+
+
+def _give_focus(fields: Fields) -> Fields:
+    closed = fields["moments"] if fields["closed_sets"] == "all" else fields["closed_sets"]
+    pairs = fields["open_sets"]
+    expect(all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs), "open sets are no pairs")
+    names(tuple(name for name, _ in pairs) or (None,), "open sets", {})
+    return {"open_sets_": dict(pairs), "closed_moments_": closed, "projection_": _projection(fields)}
+
+
+def _projection(fields: Fields) -> Projection:
+    """Make the projection of the spectrum's own arrays, as `Projection.of` does, without solving anything again."""
+    spectrum, n_removed = fields["spectrum"], fields["cut"].n_removed
+    n_features, n_directions = spectrum.patterns.shape
+    expect(n_removed <= spectrum.n_moving, f"{n_removed} directions are removed, {spectrum.n_moving} vary")
+    removed = spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed]
+    complement, kept = fields["complement"], (fields["kept_filters"], fields["kept_patterns"])
+    spanned = {"kept_span": n_removed, "eigen": n_directions, "oblique": None}[fields["removal"]]
+    if spanned is None:
+        expect(complement is None and kept == (None, None), "an oblique projection keeps nothing but its directions")
+        return Oblique(*removed)
+    expect(complement is not None, "it lacks the complement")
+    expect(complement.reading.shape[0] == n_features, f"the complement is not one of {n_features} features")
+    expect(len(complement.features) == n_features - spanned, "the complement has not the size of what is kept")
+    if fields["removal"] == "kept_span":
+        expect(kept == (None, None), "a kept span has no filters of its own")
+        return KeptSpan(*removed, complement)
+    for columns in kept:
+        expect(columns is not None and columns.shape == (n_features, n_directions - n_removed), "kept columns are lost")
+    return Eigen(*removed, *kept, complement)
+
+
+def _focus_agrees(focus: Focus) -> None:
+    d, moments, closed = focus.n_features_in_, focus.moments_, focus.closed_moments_
+    parts: list[Any] = [moments, focus.spectrum_, *focus.open_sets_.values(), *([closed] if closed else [])]
+    expect(all(len(one.origin) == d for one in parts), f"its parts are not all about {d} features")
+    known = (closed.names if closed else ()) + tuple(focus.open_sets_)
+    expect(known == moments.names, "the sets it can learn on from are not those of its moments")
+    with quiet():
+        expect(
+            np.isfinite(focus.projection_(focus.spectrum_.origin[None, :])).all(), "it projects the mean to infinity"
+        )
+
+
+RECORDS["Focus"] = Estimator(
+    Focus,
+    {
+        "moments": part(Moments),
+        "spectrum": part(Spectrum),
+        "cut": part(Cut),
+        "removal": word("kept_span", "eigen", "oblique"),
+        "complement": optional(part(Complement)),
+        "kept_filters": optional(array("d", "u", low=-UNIT, high=UNIT)),
+        "kept_patterns": optional(array("d", "u")),
+        "open_sets": every(part(tuple)),
+        "closed_sets": anything,
+    },
+    _focus_agrees,
+    _take_focus,
+    _give_focus,
+    public=True,
+    attributes={"moments": "moments_", "spectrum": "spectrum_", "cut": "cut_"},
+)

@@ -1,0 +1,95 @@
+"""A file is whole or not there, whatever happens while it is written."""
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from undistract import FileError, Scores, load, save
+from undistract.files import write_whole
+
+LARGE = 4_000_000  # bytes, so that writing takes a while
+
+
+def test_a_killed_writer_leaves_a_whole_file(tmp_path):
+    path = write_whole(tmp_path / "x", b"0" * LARGE)
+    code = (
+        "import sys; from undistract.files import write_whole\nprint(flush=True)\n"
+        f"while True:\n    for letter in b'ab': write_whole(sys.argv[1], bytes([letter]) * {LARGE})"
+    )
+    rng = np.random.default_rng(0)
+    seen = set()
+    for _ in range(20):
+        with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as writer:
+            writer.stdout.readline()
+            for _ in range(3):  # read while it is written
+                time.sleep(rng.uniform(0, 0.02))
+                seen.add(_letters(path))
+            writer.kill()
+        seen.add(_letters(path))
+    assert seen <= {(b"0", LARGE), (b"a", LARGE), (b"b", LARGE)}  # one writing, whole
+    assert len(seen) > 1
+
+
+def _letters(path):
+    data = path.read_bytes()
+    return bytes(sorted(set(data))), len(data)
+
+
+def test_the_old_file_survives_a_full_disk(tmp_path):
+    path = save(Scores("old", [1.0]), tmp_path / "x.scores")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE // 2, limits[1]))
+        with pytest.raises(
+            FileError, match=r"x\.scores cannot be written: File too large\. What was there .* unchanged"
+        ):
+            save(Scores("new", np.ones(LARGE // 8)), path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert load(path).name == "old"
+    assert os.listdir(tmp_path) == ["x.scores"]  # nothing half-written is left behind
+
+
+def test_a_failing_disk_is_one_sentence(tmp_path, monkeypatch):
+    path = write_whole(tmp_path / "note", b"old")
+
+    def failing(*_):
+        raise OSError(5, "Input/output error")
+
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, step, failing)
+            with pytest.raises(FileError, match="note cannot be written: Input/output error"):
+                write_whole(path, b"new")
+        assert path.read_bytes() == b"old"
+        assert os.listdir(tmp_path) == ["note"]
+
+
+def test_permissions_and_links_are_kept(tmp_path):
+    path = write_whole(tmp_path / "real", b"old")
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask  # a new file is like any other new file
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to("real")
+    assert write_whole(str(link), b"new") == link
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileError, match=r"there is no folder .*nowhere\. Make it first"):
+        save(Scores("a", [1.0]), tmp_path / "nowhere" / "x.scores")
+    with pytest.raises(FileError, match="is not a file"):
+        save(Scores("a", [1.0]), tmp_path)
