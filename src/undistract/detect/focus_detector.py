@@ -7,7 +7,7 @@ rows ─► focus ─► detector ─► scores ──────────�
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +19,42 @@ from undistract.algebra.set_labels import number_sets
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.alarms import Alarm, find_alarms
 from undistract.detect.calibration import Rows, held_out_scores
+from undistract.detect.sample import Sample
 from undistract.detect.scores import Detector, Scores, turned
-from undistract.detect.thresholds import Quantile, ThresholdRule
+from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+from undistract.sets.feature_set import FeatureSet
+
+
+def calibrated(
+    detector: Any, rule: ThresholdRule, known: list[Rows], *, n_folds: int = 5, adapt: bool = False
+) -> tuple[Detector, Threshold, list[Rows]]:
+    """Fit a detector on sets of normal rows, and its threshold on sets that a fold of it has not seen.
+
+    Returns
+    -------
+    detector : fitted, unless it is to adapt to what it scores
+    threshold : Threshold
+    scores : list of (n_m,) arrays
+        Of the held-out sets, on which the threshold rests.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found, threshold, _ = calibrated("nearest", Quantile(0.05), list(rng.normal(size=(10, 50, 3))))
+    >>> bool(found.anomaly_score([[0.0, 9.0, 0.0]]) > threshold.value)
+    True
+    """
+    fresh = as_detector(clone(detector, safe=False))
+
+    def learn(train: list[Rows]) -> Callable[[Rows], Any]:
+        scorer = clone(fresh, safe=False)
+        if adapt:
+            return lambda held_out: clone(scorer, safe=False).fit(held_out).scores_
+        return scorer.fit(np.concatenate(train)).anomaly_score  # type: ignore[no-any-return]
+
+    held_out = held_out_scores(learn, known, n_folds=n_folds)
+    return fresh if adapt else fresh.fit(np.concatenate(known)), rule(held_out), held_out
 
 
 class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,6 +144,50 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         for one, found in zip(members, held_out, strict=True):
             self.scores_[one] = found
         self.threshold_ = rule(held_out)
+        self.offset_ = -self.threshold_.value
+        return self
+
+    def fit_sets(self, sets: Iterable[FeatureSet], *, n_known: int = 3000, seed: int = 0) -> Self:
+        """Learn from sets one by one, in flat memory.
+
+        Every row teaches what to ignore. The detector and the threshold know a sample of each set; when the threshold
+        is calibrated, the detector has not seen the held-out sets, but what to ignore was learned from all of them.
+
+        Parameters
+        ----------
+        sets : iterable of FeatureSet
+            Each is read once.
+        n_known : int
+            How many rows the sample holds at most, shared equally by the sets.
+        seed : int
+            Of the sample.
+
+        Examples
+        --------
+        >>> from undistract import FeatureSet, Focus
+        >>> rng = np.random.default_rng(0)
+        >>> light = np.linspace(-30, 30, 8)
+        >>> days = [
+        ...     FeatureSet(day, rng.normal(size=8) + rng.normal(size=(60, 8)) + rng.normal(size=(60, 1)) * light)
+        ...     for day in range(20)
+        ... ]
+        >>> watch = FocusDetector(Focus()).fit_sets(days, n_known=600)
+        >>> watch.focus_.n_removed_, len(watch.scores_)
+        (1, 600)
+        """
+        every = list(sets)
+        if n_known < 2 * max(len(every), 1):
+            raise InputError(f"n_known is {n_known} for {len(every)} sets; give at least two rows for each.")
+        samples = [Sample(n_known // max(len(every), 1), np.random.default_rng([seed, n])) for n in range(len(every))]
+        watched = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
+        self.focus_ = clone(self.focus).fit_sets(watched)
+        self.n_features_in_ = self.focus_.n_features_in_
+        self.known_ = [sample.rows for sample in samples]
+        known = [self.focus_.transform(rows) for rows in self.known_]
+        self.detector_, self.threshold_, held_out = calibrated(
+            self.detector, self._rule(), known, n_folds=self.n_folds, adapt=self.adapt
+        )
+        self.scores_ = np.concatenate(held_out)
         self.offset_ = -self.threshold_.value
         return self
 

@@ -1,0 +1,51 @@
+"""A sample: a few rows of a set, each as likely as any other, taken while the set is read (Vitter, 1985)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from undistract.arrays import Rows
+from undistract.sets.feature_set import FeatureSet
+
+
+class Sample:
+    """Keeps at most `size` rows of what streams by, in the order in which they came.
+
+    Examples
+    --------
+    >>> sample = Sample(3, np.random.default_rng(0))
+    >>> watched = sample.watch(FeatureSet("day", np.arange(10.0)[:, None]))
+    >>> sum(len(chunk) for chunk in watched.chunks())  # the same rows as before
+    10
+    >>> len(sample.rows)
+    3
+    """
+
+    def __init__(self, size: int, rng: np.random.Generator) -> None:
+        self._size, self._rng = size, rng
+        self._n_seen = 0
+        self._kept: list[tuple[float, int, Rows]] = []  # (key, place, row); the largest keys stay
+
+    @property
+    def rows(self) -> Rows:
+        """The rows kept so far, (k, d)."""
+        return np.array([row for _, _, row in sorted(self._kept, key=lambda one: one[1])])
+
+    def watch(self, one: FeatureSet) -> FeatureSet:
+        """Return the same set; when it is read, the sample is taken anew."""
+        return FeatureSet.reading(
+            one.name, lambda: self._watched(one), source=one.source, feature_names=one.feature_names
+        )
+
+    def _watched(self, one: FeatureSet) -> Iterator[Rows]:
+        self._n_seen, self._kept = 0, []
+        for chunk in one.chunks():
+            keys = self._rng.random(len(chunk))
+            least = min((key for key, _, _ in self._kept), default=0.0) if len(self._kept) >= self._size else 0.0
+            for place in np.flatnonzero(keys >= least).tolist():
+                self._kept.append((float(keys[place]), self._n_seen + place, np.array(chunk[place])))
+            self._kept = sorted(self._kept, key=lambda kept: -kept[0])[: self._size]
+            self._n_seen += len(chunk)
+            yield chunk

@@ -1,0 +1,172 @@
+"""The model: what was learned from sets of normal rows, in one value and one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from undistract.algebra import Moments
+from undistract.detect import FocusDetector, Quantile, Threshold
+from undistract.detect.focus_detector import calibrated
+from undistract.detect.scores import Detector
+from undistract.errors import InputError
+from undistract.focus import Focus
+from undistract.sets.feature_set import FeatureSet
+from undistract.storage import load, save
+from undistract.workflow.reading import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What to ignore, what is usual, and when to alarm; beside it the same without ignoring anything.
+
+    Parameters
+    ----------
+    watch : FocusDetector or Focus
+        A `Focus` alone where no rows were kept: then a set is judged by its own rows.
+    plain, plain_threshold : Detector and Threshold, optional
+        What the detector makes of the rows as they are, for comparison.
+    reading : Reading
+        How rows were made.
+    feature_names : tuple of str, optional
+    image_shape : tuple of int, optional
+        Where a row is a picture.
+    """
+
+    watch: FocusDetector | Focus
+    plain: Detector | None = None
+    plain_threshold: Threshold | None = None
+    reading: Reading = field(default_factory=Reading)
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+
+    @property
+    def focus(self) -> Focus:
+        """What is ignored."""
+        found: Focus = self.watch if isinstance(self.watch, Focus) else self.watch.focus_
+        return found
+
+    @property
+    def threshold(self) -> Threshold | None:
+        """When to alarm; None where no rows were kept to tell."""
+        return None if isinstance(self.watch, Focus) else self.watch.threshold_
+
+    def save(self, path: str | Path, *, provenance: Any = None) -> Path:
+        """Save the model as one file, whole or not at all."""
+        parts = {
+            "kind": "model",
+            "watch": self.watch,
+            "plain": self.plain,
+            "plain_threshold": self.plain_threshold,
+            "reading": self.reading.as_json(),
+            "feature_names": None if self.feature_names is None else list(self.feature_names),
+            "image_shape": None if self.image_shape is None else list(self.image_shape),
+        }
+        return save({name: part for name, part in parts.items() if part is not None}, path, provenance=provenance)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load a model; a saved `Focus`, `FocusDetector` or `Moments` will do."""
+        found = load(path)
+        if isinstance(found, Moments):
+            found = Focus().fit_moments(found)
+        if isinstance(found, Focus | FocusDetector):
+            return cls(found)
+        if not isinstance(found, Mapping) or found.get("kind") != "model":
+            raise InputError(f"{Path(path).name} holds no model. Make one with: undistract learn … --save FILE.")
+        names, shape = found.get("feature_names"), found.get("image_shape")
+        return cls(
+            found["watch"],
+            found.get("plain"),
+            found.get("plain_threshold"),
+            Reading.of(found["reading"]),
+            None if names is None else tuple(names),
+            None if shape is None else tuple(shape),
+        )
+
+
+def learn(
+    sets: Iterable[FeatureSet],
+    *,
+    focus: Focus | None = None,
+    detector: Any = "nearest",
+    threshold: Any = None,
+    n_known: int = 3000,
+    keep_rows: bool = True,
+    reading: Reading | None = None,
+) -> Model:
+    """Learn from sets of normal rows what to ignore, what is usual, and when to alarm.
+
+    Parameters
+    ----------
+    sets : iterable of FeatureSet
+        Such as `read_sets` gives; each is read once, chunk by chunk.
+    focus : Focus, optional
+        With other settings than the default.
+    detector : str or object
+        Anything that `undistract.detector` takes.
+    threshold : rule or float, optional
+        How often a normal row may alarm; one in a hundred by default.
+    n_known : int
+        How many normal rows the model keeps, to compare new ones with.
+    keep_rows : bool
+        False: keep none; the model then holds sums alone, which can leave the house and be merged with those of others.
+    reading : Reading, optional
+        How the rows were made; kept in the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> light = np.linspace(-30, 30, 8)
+    >>> days = [
+    ...     FeatureSet(day, rng.normal(size=8) + rng.normal(size=(60, 8)) + rng.normal(size=(60, 1)) * light)
+    ...     for day in range(20)
+    ... ]
+    >>> model = learn(days)
+    >>> model.focus.n_removed_
+    1
+    """
+    every = list(sets)
+    if not every:
+        raise InputError("There are no sets to learn from. Give at least two, each with the rows of one context.")
+    wanted, how = focus or Focus(), reading or Reading()
+    extractor = how.extractor()
+    names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
+    shape = None if extractor is None or how.window > 1 else extractor.image_shape
+    if not keep_rows:
+        return Model(wanted.fit_sets(every), reading=how, feature_names=names, image_shape=shape)
+    watch = FocusDetector(wanted, detector, threshold).fit_sets(every, n_known=n_known)
+    rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
+    plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
+    return Model(watch, plain, plain_threshold, how, names, shape)
+
+
+def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
+    """Join what several sites learned, without sharing a row: the same as if all sets had been learned in one place.
+
+    Parameters
+    ----------
+    models : sequence of Model
+        Made of the same features; no set may be in two of them.
+    focus : Focus, optional
+        With other settings than the default.
+
+    Returns
+    -------
+    Model
+        Without known rows: it judges a set by its own rows.
+    """
+    if len(models) < 2:
+        raise InputError(f"{len(models)} model was given; merging takes at least two.")
+    first = models[0]
+    for model in models[1:]:
+        if (model.reading, model.feature_names) != (first.reading, first.feature_names):
+            raise InputError("The models were made of different features. Learn them with the same settings and columns.")
+    moments = first.focus.moments_
+    for model in models[1:]:
+        moments = moments + model.focus.moments_
+    learned = (focus or Focus()).fit_moments(moments)
+    return Model(learned, reading=first.reading, feature_names=first.feature_names, image_shape=first.image_shape)

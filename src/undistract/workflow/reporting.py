@@ -1,0 +1,108 @@
+"""The report of a model and of what it scored, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from undistract.arrays import Rows
+from undistract.detect import Alarm, FocusDetector, explain
+from undistract.report.contents import Finding, Learned, Report, Run, Shown, image_pictures
+from undistract.report.page import write_page
+from undistract.sets.feature_set import FeatureSet
+from undistract.workflow.model import Model
+from undistract.workflow.scoring import ScoredSets
+
+N_FINDINGS = 12
+N_EXAMPLES = 6
+
+
+def write_report(
+    path: str | Path,
+    model: Model,
+    scored: ScoredSets | None = None,
+    *,
+    sets: Sequence[FeatureSet] = (),
+    title: str = "What was ignored, and what is strange",
+    gap: int = 0,
+) -> Path:
+    """Write one self-contained HTML file: what was removed and how sure, what it looks like, what alarms and why.
+
+    Parameters
+    ----------
+    path : path
+    model : Model
+    scored : ScoredSets, optional
+        What the model said about new sets.
+    sets : sequence of FeatureSet
+        Those that were scored, or that it learned from: pictures and explanations are made of their rows.
+    title : str
+    gap : int
+        Alarms are joined over at most so many quiet rows.
+    """
+    learned = Learned.of(model.focus, feature_names=model.feature_names, image_shape=model.image_shape)
+    runs: dict[str, Run] = {}
+    if scored is not None:
+        runs["after"] = Run.of((one.after for one in scored), scored.threshold, gap=gap)
+        before = [one.before for one in scored if one.before is not None]
+        if before:
+            runs["before"] = Run.of(before, scored.plain_threshold, gap=gap)
+    by_name = {one.name: one for one in sets}
+    findings = _findings(runs["after"].alarms, by_name, model) if "after" in runs else ()
+    sources = {one.after.name: one.source for one in scored if one.source} if scored is not None else {}
+    report = Report(
+        title,
+        learned,
+        runs.get("before"),
+        runs.get("after"),
+        _examples(sets, model),
+        findings,
+        settings=_settings(model),
+        sources=sources,
+    )
+    write_page(report, path)
+    return Path(path)
+
+
+def _findings(alarms: Sequence[Alarm], by_name: dict[Any, FeatureSet], model: Model) -> tuple[Finding, ...]:
+    """Look at the strongest alarms closely, set by set: a set is read once."""
+    chosen = [alarm for alarm in alarms[:N_FINDINGS] if alarm.name in by_name]
+    found: dict[Alarm, Finding] = {}
+    for name in {alarm.name: None for alarm in chosen}:
+        rows = by_name[name].rows
+        own = [alarm for alarm in chosen if alarm.name == name]
+        reasons: list[Any] = [None] * len(own)
+        if isinstance(model.watch, FocusDetector):
+            reasons = explain(model.watch, rows, own, feature_names=model.feature_names)
+        for alarm, reason in zip(own, reasons, strict=True):
+            pictures = _pictures(rows[alarm.peak], model) if model.image_shape else ()
+            found[alarm] = Finding(alarm, pictures, reason)
+    return tuple(found[alarm] for alarm in chosen)
+
+
+def _examples(sets: Sequence[FeatureSet], model: Model) -> tuple[tuple[Shown, ...], ...]:
+    """Show the rows of some sets from which most is taken out."""
+    if model.image_shape is None or not model.focus.n_removed_:
+        return ()
+    chosen = []
+    for one in list(sets)[:N_EXAMPLES]:
+        rows = next(iter(one.chunks()))
+        ignored = model.focus.projection_.distracting(rows)
+        chosen.append(_pictures(rows[int(np.argmax((ignored**2).sum(axis=1)))], model))
+    return tuple(chosen)
+
+
+def _pictures(row: Rows, model: Model) -> tuple[Shown, ...]:
+    assert model.image_shape is not None
+    clean = model.focus.denoise(row[None, :])[0]
+    return image_pictures(row.reshape(model.image_shape), clean.reshape(model.image_shape))
+
+
+def _settings(model: Model) -> dict[str, Any]:
+    settings = {f"focus: {name}": value for name, value in model.focus.get_params().items()}
+    if isinstance(model.watch, FocusDetector):
+        settings |= {"detector": model.watch.detector_, "threshold": model.watch.threshold_.rule}
+    return settings | {f"rows: {name}": value for name, value in model.reading.as_json().items()}

@@ -1,0 +1,137 @@
+"""Scoring: new sets through a model, before and after what distracts is taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from undistract.arrays import Floats
+from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
+from undistract.errors import InputError
+from undistract.focus import Focus
+from undistract.sets.feature_set import FeatureSet
+from undistract.storage import load, save
+from undistract.workflow.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of one set, as it is and without what distracts, and how much of each row was ignored."""
+
+    after: Scores
+    before: Scores | None
+    ignored: Floats  # (n,) the share of each row's deviation that lies along ignored directions
+    source: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSets:
+    """What a model said about several sets, and from where on it alarms."""
+
+    sets: tuple[Scored, ...]
+    threshold: Threshold | None
+    plain_threshold: Threshold | None
+    model: str | None = None  # the file of the model, for reports
+
+    def __iter__(self) -> Iterator[Scored]:
+        return iter(self.sets)
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def alarms(self, *, gap: int = 0) -> list[Alarm]:
+        """Join the alarms of every set, the strongest of all first."""
+        if self.threshold is None:
+            return []
+        found = [alarm for one in self.sets for alarm in find_alarms(one.after, self.threshold, gap=gap)]
+        return sorted(found, key=lambda alarm: -alarm.score)
+
+    def save(self, path: str | Path, *, provenance: Any = None) -> Path:
+        """Save all scores as one file."""
+        parts: dict[str, Any] = {"kind": "scores", "sources": [one.source for one in self.sets], "model": self.model}
+        for number, one in enumerate(self.sets):
+            parts |= {f"after {number}": one.after, f"ignored {number}": one.ignored}
+            if one.before is not None:
+                parts[f"before {number}"] = one.before
+        parts |= {"threshold": self.threshold, "plain_threshold": self.plain_threshold}
+        return save({name: part for name, part in parts.items() if part is not None}, path, provenance=provenance)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load scores that `save` wrote."""
+        found = load(path)
+        if not isinstance(found, Mapping) or found.get("kind") != "scores":
+            raise InputError(f"{Path(path).name} holds no scores. Make some with: undistract score … --save FILE.")
+        sets = tuple(
+            Scored(found[f"after {number}"], found.get(f"before {number}"), found[f"ignored {number}"], source)
+            for number, source in enumerate(found["sources"])
+        )
+        return cls(sets, found.get("threshold"), found.get("plain_threshold"), found.get("model"))
+
+
+def score(sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False) -> ScoredSets:
+    """Score every row of new sets.
+
+    Parameters
+    ----------
+    sets : iterable of FeatureSet
+        Made as those that the model learned from.
+    model : Model
+    adapt : bool
+        Judge each set by its own rows, as the paper does, instead of by the known ones: what most of them do is usual.
+        A model without known rows always does so, and then there is no threshold.
+
+    Examples
+    --------
+    >>> from undistract.workflow import learn
+    >>> rng = np.random.default_rng(0)
+    >>> light = np.linspace(-30, 30, 8)
+    >>> days = [
+    ...     FeatureSet(day, rng.normal(size=8) + rng.normal(size=(60, 8)) + rng.normal(size=(60, 1)) * light)
+    ...     for day in range(20)
+    ... ]
+    >>> rows = days[3].rows.copy()
+    >>> rows[31, 2] += 12
+    >>> scored = score([FeatureSet("today", rows)], learn(days))
+    >>> [(alarm.name, alarm.peak) for alarm in scored.alarms()]
+    [('today', 31)]
+    """
+    own = adapt or isinstance(model.watch, Focus)
+    way = _by_its_own_rows if own else _by_known_rows
+    found = tuple(way(_checked(one, model), model) for one in sets)
+    return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
+
+
+def _checked(one: FeatureSet, model: Model) -> FeatureSet:
+    if one.n_features != model.focus.n_features_in_:
+        raise InputError(
+            f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}. "
+            "Read it in the same way (features, columns, window)."
+        )
+    if one.feature_names is not None and model.feature_names is not None and one.feature_names != model.feature_names:
+        odd = next(pair for pair in zip(one.feature_names, model.feature_names, strict=True) if pair[0] != pair[1])
+        raise InputError(f"Set {one.name!r} has the feature {odd[0]!r} where the model learned from {odd[1]!r}.")
+    return one
+
+
+def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
+    focus, rows, times = model.focus, one.rows, one.times
+    detector = NearestDetector(n_neighbors=max(1, min(10, len(rows) - 1)))
+    after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
+    return Scored(after, before, focus.projection_.ignored_share(rows - np.median(rows, axis=0)), one.source)
+
+
+def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
+    after, before, ignored, times = [], [], [], []
+    for rows, when in one.timed_chunks():
+        after.append(model.watch.anomaly_score(rows))
+        before.append(after[-1] if model.plain is None else model.plain.anomaly_score(rows))
+        ignored.append(model.focus.projection_.ignored_share(rows - model.focus.moments_.mean))
+        times.append(when)
+    seen = None if any(when is None for when in times) else np.concatenate(times)
+    plain = None if model.plain is None else Scores(one.name, np.concatenate(before), seen)
+    return Scored(Scores(one.name, np.concatenate(after), seen), plain, np.concatenate(ignored), one.source)
