@@ -26,16 +26,9 @@ from undistract import FileError, InputError, describe_file, load, save
 from undistract.storage.container import read_container
 
 SECONDS = 10
-CODE = (
-    "compile",
-    "exec",
-    "os.system",
-    "os.exec",
-    "os.posix_spawn",
-    "subprocess.Popen",
-    "pickle.find_class",
-    "marshal.loads",
-)
+RUN = ("exec", "os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "marshal.loads")
+# While a file is read nothing may even be compiled or imported. In use joblib parses the sum "2 * n_jobs".
+WATCHED = {"loading": (*RUN, "compile", "import"), "use": RUN, "nothing": ()}
 
 
 class Campaign:
@@ -43,14 +36,15 @@ class Campaign:
 
     def __init__(self, originals, folder):
         self.surprises = []
+        self._phase = "nothing"
         self._path = Path(folder) / "mutated"
         self._files = []
         for number, thing in enumerate(originals.values()):
             path = save(thing, Path(folder) / str(number))
             self._files.append((path.read_bytes(), *read_container(path)))
             self._use(path)  # so that every import is done before somebody watches
+        self._phase = "nothing"
         self._ran = []
-        self._watching = False
         sys.addaudithook(self._audit)
 
     def run(self, n_files, *, how, seed):
@@ -71,21 +65,22 @@ class Campaign:
         try:
             with _no_longer_than(SECONDS), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self._watching = True
                 found = self._use(self._path)
         except BaseException as error:
             found = f"{type(error).__name__}: {error}"
         finally:
-            self._watching = False
+            self._phase = "nothing"
         return f"ran {self._ran[0]}" if self._ran else found
 
     def _use(self, path):
+        self._phase = "loading"
         with suppress(FileError):
             describe_file(path)
         try:
             thing = load(path)
         except FileError:
             return "refused"
+        self._phase = "use"
         try:
             arrays_of(thing)
             return (
@@ -95,7 +90,7 @@ class Campaign:
             return "refused in use"
 
     def _audit(self, event, arguments):
-        if self._watching and event in CODE:
+        if event in WATCHED[self._phase]:
             self._ran.append(f"{event} {str(arguments)[:200]}")
 
 

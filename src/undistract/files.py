@@ -35,16 +35,16 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
     """
     given = Path(path)
     target = Path(os.path.realpath(given))
-    if not target.parent.is_dir():
-        raise FileError(f"{given} cannot be written: there is no folder {target.parent}. Make it first.")
-    if target.exists() and not target.is_file():
-        raise FileError(f"{given} is not a file, so it cannot be replaced by one. Give the path of a file.")
     # Its own name for every writer, so that two at a time do not mix; short, so that it fits where the target does.
     beside = target.parent / f".{secrets.token_hex(8)}.tmp"
     try:
-        with open(beside, "xb") as file:
+        if not target.parent.is_dir():
+            raise FileError(f"{given} cannot be written: there is no folder {target.parent}. Make it first.")
+        if target.exists() and not target.is_file():
+            raise FileError(f"{given} is not a file, so it cannot be replaced by one. Give the path of a file.")
+        with beside.open("xb") as file:
             if target.exists():
-                os.chmod(beside, target.stat().st_mode & 0o7777)
+                beside.chmod(target.stat().st_mode & 0o7777)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from undistract.storage.container import FORMAT, _digest
+from undistract.storage.container import FORMAT, digest_of
 
 UNFITTED = {"settings": {}, "fields": None}
 ODD = (
@@ -55,7 +55,7 @@ def forged(header, arrays, rng):
     header, arrays = json.loads(json.dumps(header)), dict(arrays)
     for _ in range(rng.integers(1, 3)):
         _change_array(arrays, rng) if arrays and rng.random() < 0.5 else _change_words(header, rng)
-    signed = {**header, "sha256": _digest(header, arrays)}
+    signed = {**header, "sha256": digest_of(header, arrays)}
     if rng.random() < 0.02:
         signed["sha256"] = ODD[rng.integers(len(ODD))]
     return to_safetensors(arrays, metadata={FORMAT: json.dumps(signed)})

@@ -14,7 +14,7 @@ import pytest
 from undistract import FileError, Scores, load, save
 from undistract.files import write_whole
 
-LARGE = 4_000_000  # bytes, so that writing takes a while
+LARGE = 1_000_000  # bytes, so that writing takes a while
 
 
 def test_a_killed_writer_leaves_a_whole_file(tmp_path):
@@ -25,7 +25,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path):
     )
     rng = np.random.default_rng(0)
     seen = set()
-    for _ in range(20):
+    for _ in range(12):
         with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as writer:
             writer.stdout.readline()
             for _ in range(3):  # read while it is written
@@ -39,7 +39,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path):
 
 def _letters(path):
     data = path.read_bytes()
-    return bytes(sorted(set(data))), len(data)
+    return (data[:1] if data == data[:1] * len(data) else "a mixture"), len(data)
 
 
 def test_the_old_file_survives_a_full_disk(tmp_path):
@@ -93,3 +93,5 @@ def test_a_missing_folder_is_named(tmp_path):
         save(Scores("a", [1.0]), tmp_path / "nowhere" / "x.scores")
     with pytest.raises(FileError, match="is not a file"):
         save(Scores("a", [1.0]), tmp_path)
+    with pytest.raises(FileError, match="File name too long"):
+        save(Scores("a", [1.0]), tmp_path / ("x" * 300))

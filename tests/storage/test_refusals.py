@@ -13,7 +13,7 @@ from safetensors.numpy import save as to_safetensors
 from sklearn.base import BaseEstimator
 
 from undistract import FileError, Focus, InputError, Scores, describe_file, load, save
-from undistract.storage.container import FORMAT, LARGEST_HEADER, _digest, read_container
+from undistract.storage.container import FORMAT, LARGEST_HEADER, digest_of, read_container
 
 from .things import focus
 
@@ -25,7 +25,7 @@ def model(tmp_path):
 
     def written(header=header, arrays=arrays, **changes):
         header = {**header, **changes}
-        text = json.dumps({**header, "sha256": _digest(header, arrays)})
+        text = json.dumps({**header, "sha256": digest_of(header, arrays)})
         path = tmp_path / "model.focus"
         path.write_bytes(to_safetensors(arrays, metadata={FORMAT: text}))
         return path

@@ -1,6 +1,7 @@
 """A thing that was saved and loaded does the same, to the bit."""
 
 import json
+from dataclasses import replace
 from datetime import date, timedelta, timezone
 
 import numpy as np
@@ -167,6 +168,8 @@ def test_what_load_would_refuse_is_not_written(tmp_path):
     nearest = NearestDetector(n_neighbors=3).fit(rows()).set_params(n_neighbors=500)
     with pytest.raises(InputError, match="120 rows have fewer neighbours"):
         save(nearest, tmp_path / "model")
+    with pytest.raises(InputError, match=r"threshold\.tail is <function .* which a file cannot hold"):
+        save(replace(THINGS["quantile"], tail=lambda scores: scores), tmp_path / "model")
     loop = {}
     loop["loop"] = loop
     with pytest.raises(InputError, match="part of itself"):

@@ -69,6 +69,7 @@ def _things():
         "growing focus": Focus().partial_fit(X[:70], sets=DAYS[:70]).partial_fit(X[70:], sets=DAYS[70:]),
         "unfitted focus": Focus(cutoff=0.9, prior={"mon": 2.0}),
         "nearest": NearestDetector(n_neighbors=3, how="kth").fit(X),
+        "nearest in threads": NearestDetector(n_neighbors=3, n_jobs=2).fit(X),
         "mahalanobis": RidgeMahalanobis().fit(X),
         "wide mahalanobis": RidgeMahalanobis().fit(wide),
         "discriminative": discriminative().fit(X),

@@ -35,7 +35,7 @@ AGAIN = "Make it anew, or fetch it again from where it came."
 
 def write_container(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Path:
     """Write header and arrays, all at once."""
-    signed = {**header, "sha256": _digest(header, arrays)}
+    signed = {**header, "sha256": digest_of(header, arrays)}
     text = json.dumps(signed, allow_nan=False)
     if len(text) > LARGEST_HEADER // 2:  # quotes are escaped once more
         raise InputError(
@@ -51,7 +51,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[s
         # A copy of its own: aligned, writable, and not at the mercy of whoever changes the file.
         arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118  it is no mapping
         expected = header.pop("sha256", None)
-        found = _digest(header, arrays)
+        found = digest_of(header, arrays)
         if found != expected:
             raise FileError(f"{path} is damaged: its sha256 is {found}, its header says {expected!r:.80}. {AGAIN}")
     return header, arrays
@@ -123,7 +123,8 @@ def _no_constant(word: str) -> float:
     raise ValueError(f"{word} is not JSON")
 
 
-def _digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
+def digest_of(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
+    """Return the sha256 of a header (without its own) and of all arrays."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]

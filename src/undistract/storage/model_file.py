@@ -10,7 +10,7 @@ from typing import Any
 
 from undistract import __version__
 from undistract.errors import FileError, InputError
-from undistract.storage import detect_kinds, learned_kinds
+from undistract.storage import detector_kinds, learned_kinds, threshold_kinds
 from undistract.storage.container import (
     AGAIN,
     FORMAT,
@@ -23,7 +23,7 @@ from undistract.storage.container import (
 from undistract.storage.packing import Packer, Unpacker
 from undistract.storage.records import Record
 
-RECORDS: dict[str, Record] = learned_kinds.RECORDS | detect_kinds.RECORDS
+RECORDS: dict[str, Record] = learned_kinds.RECORDS | threshold_kinds.RECORDS | detector_kinds.RECORDS
 BUNDLE = "bundle"
 
 
@@ -61,10 +61,9 @@ def save(thing: Any, path: str | os.PathLike[str], *, provenance: Any = None) ->
     True
     """
     kind = _kind(thing)
-    if kind is None:
+    if kind is None and not hasattr(thing, "fit"):  # the packer has more to say about other people's models
         public = ", ".join(name for name, record in RECORDS.items() if record.public)
-        if not hasattr(thing, "fit"):
-            raise InputError(f"save got a {type(thing).__name__}; expected one of {public}, or a mapping of them.")
+        raise InputError(f"save got a {type(thing).__name__}; expected one of {public}, or a mapping of them.")
     packer = Packer(RECORDS)
     content = packer.pack(thing, (_root(thing),))
     header = {

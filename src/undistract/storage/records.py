@@ -100,6 +100,9 @@ class Estimator(Record):
         known = self.made._get_param_names()  # type: ignore[attr-defined]
         if settings is None or not set(settings) <= set(known):
             raise InputError(f"{where} has the settings {sorted(settings or [])}, expected some of {sorted(known)}")
+        # Threads or processes are started for it: a file must not ask for a million.
+        optional(whole(-256, 256))(settings.get("n_jobs"), f"{where}.n_jobs", {})
+        expect(settings.get("n_jobs") != 0, f"{where}.n_jobs is 0, expected None or another number")
         thing = self.made(**settings)
         if fields is None:
             return thing

@@ -1,4 +1,4 @@
-"""Detectors, scores and thresholds as records of a file."""
+"""Detectors of ours as records of a file."""
 
 from __future__ import annotations
 
@@ -9,31 +9,20 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import NearestNeighbors
 
 from undistract.detect import (
-    AlarmBudget,
-    Calibration,
-    Conformal,
     DensityRatioDetector,
     DiscriminativeDetector,
     FocusDetector,
-    MostSets,
     NearestDetector,
-    Quantile,
     RidgeMahalanobis,
-    Scores,
     SparseCombinationDetector,
-    Tail,
     Threshold,
 )
-from undistract.detect.budget import AlarmPrice
-from undistract.detect.conformal import InMostSets, OneMoreSet
 from undistract.detect.rows import FAR, LEAST_RIDGE, Standard, check_choice, check_number
 from undistract.detect.soft_filter import SoftFilter
-from undistract.detect.tail import ParetoTail
 from undistract.focus import Focus
-from undistract.storage.checks import UNIT, Check, anything, array, expect, number, optional, part, whole, word
+from undistract.storage.checks import UNIT, Check, array, expect, number, optional, part, whole
 from undistract.storage.records import Estimator, Fields, Record
 
-TAILS = (Calibration, ParetoTail, OneMoreSet, InMostSets, AlarmPrice)
 DETECTORS = (
     NearestDetector,
     RidgeMahalanobis,
@@ -41,38 +30,6 @@ DETECTORS = (
     SparseCombinationDetector,
     DensityRatioDetector,
 )
-
-
-def _take_calibration(calibration: Calibration) -> Fields:
-    sets = calibration.sets
-    return {
-        "scores": np.concatenate(sets),
-        "counts": np.array([len(one) for one in sets], dtype=np.int64),
-        "shares": calibration.shares,
-    }
-
-
-def _give_calibration(fields: Fields) -> Calibration:
-    scores, counts, shares = fields["scores"], fields["counts"], fields["shares"]
-    expect(sum(counts.tolist()) == len(scores) == len(shares) - 1, "the scores are not those of its sets")
-    sets = tuple(np.split(scores, np.cumsum(counts)[:-1]))
-    expect(all((one[1:] >= one[:-1]).all() for one in sets), "the scores of a set are not in order")
-    expect((np.diff(shares) <= 0).all() and shares[-1] == 0, "its shares do not fall to zero")
-    return Calibration(sets, np.sort(scores, kind="stable"), shares)
-
-
-def _take_threshold(threshold: Threshold) -> Fields:
-    owner = getattr(threshold.tail, "__self__", None)
-    return {name: getattr(threshold, name) for name in _THRESHOLD} | {"tail": owner or threshold.tail}
-
-
-def _give_threshold(fields: Fields) -> Threshold:
-    tail = fields.pop("tail")
-    return Threshold(**fields, tail=tail.reach if isinstance(tail, Calibration) else tail.p_values)
-
-
-def _place_exists(tail: InMostSets) -> None:
-    expect(tail.place <= tail.calibration.n_sets, f"place {tail.place} of {tail.calibration.n_sets} sets")
 
 
 def _about(detector: Any, *sizes: int) -> None:
@@ -88,11 +45,7 @@ def _nearest_agrees(detector: NearestDetector) -> None:
 
 
 def _search(fields: Fields) -> Fields:
-    n_jobs = fields["settings"].get("n_jobs")
-    # Threads are started for it: a file must not ask for a million.
-    optional(whole(-256, 256))(n_jobs, "n_jobs", {})
-    expect(n_jobs != 0, "n_jobs is 0, expected None or another number")
-    return {"_search": NearestNeighbors(n_jobs=n_jobs).fit(fields["rows"])}
+    return {"_search": NearestNeighbors(n_jobs=fields["settings"].get("n_jobs")).fit(fields["rows"])}
 
 
 def _take_discriminative(detector: DiscriminativeDetector) -> Fields:
@@ -126,57 +79,10 @@ def _watch_agrees(watch: FocusDetector) -> None:
         )
 
 
-def _rule(made: type, *settings: str) -> Record:
-    # A rule checks its own settings when it is made.
-    return Record(made, dict.fromkeys(settings, anything), public=True)
-
-
 _SCORES: dict[str, Check] = {"standard": part(Standard), "scores": array("n", nan=True)}
 _COMMON = {"standard": "_standard", "scores": "scores_"}
-_THRESHOLD: dict[str, Check] = {
-    "value": number(infinite=True),
-    "rate": number(0),
-    "guarantee": number(0),
-    "rule": word(),
-    "n_rows": whole(1),
-    "n_sets": whole(1),
-}
 
 RECORDS: dict[str, Record] = {
-    "Scores": Record(Scores, {"name": anything, "values": array("n", nan=True), "times": anything}, public=True),
-    "Calibration": Record(
-        Calibration,
-        {
-            "scores": array("n"),
-            "counts": array("M", dtype=np.int64, low=1, high=2**53),
-            "shares": array("s", low=0, high=1),
-        },
-        take=_take_calibration,
-        give=_give_calibration,
-    ),
-    "ParetoTail": Record(
-        ParetoTail,
-        {
-            "calibration": part(Calibration),
-            "start": number(),
-            "share": number(0, 1),
-            "shape": number(),
-            "scale": number(5e-324),
-        },
-    ),
-    "OneMoreSet": Record(OneMoreSet, {"calibration": part(Calibration), "whole_sets": part(bool)}),
-    "InMostSets": Record(InMostSets, {"calibration": part(Calibration), "place": whole(1)}, _place_exists),
-    "AlarmPrice": Record(
-        AlarmPrice, {"by_alarm": part(Calibration), "by_row": part(Calibration), "alarms_for_a_row": number(0)}
-    ),
-    "Threshold": Record(
-        Threshold, {**_THRESHOLD, "tail": part(*TAILS)}, take=_take_threshold, give=_give_threshold, public=True
-    ),
-    "Quantile": _rule(Quantile, "rate"),
-    "Conformal": _rule(Conformal, "rate", "whole_sets"),
-    "MostSets": _rule(MostSets, "rate", "share"),
-    "Tail": _rule(Tail, "rate", "share"),
-    "AlarmBudget": _rule(AlarmBudget, "alarms", "rows_per_day", "gap", "share"),
     "Standard": Record(Standard, {"exponent": whole(-1100, 1100), "mean": array("d"), "spread": number(5e-324)}),
     "SoftFilter": Record(
         SoftFilter, {"directions": array("d", "r", low=-UNIT, high=UNIT), "shrink": array("r", low=0, high=1)}
