@@ -23,14 +23,16 @@ import numpy as np
 CHUNK_ROWS = 2**15
 LEARN = """
 import resource, sys, time
-from undistract import Focus
+from undistract.focus import Focus
 from undistract.sets import find_sets
 
-start = time.perf_counter()
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+before, start = peak(), time.perf_counter()
 focus = Focus().fit_sets(find_sets(sys.argv[1], split_every=int(sys.argv[2])))
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-print(focus.moments_.n_sets, focus.moments_.n_rows, focus.n_removed_, seconds, peak)
+print(focus.moments_.n_sets, focus.moments_.n_rows, focus.n_removed_, seconds, before, peak())
 """
 
 
@@ -70,11 +72,12 @@ def main() -> None:
             capture_output=True,
             text=True,
         )
-        n_sets, n_rows, n_removed, seconds, peak = words.stdout.split()
+        n_sets, n_rows, n_removed, seconds, before, peak = words.stdout.split()
         print(
             f"Learned from {n_sets} sets with {n_rows} rows of {given.features} features in {float(seconds):.0f} s "
             f"({path.stat().st_size / 1e6 / float(seconds):.0f} MB/s); {n_removed} direction(s) removed.\n"
-            f"Peak memory {float(peak) / 1e6:.0f} MB, {float(peak) / path.stat().st_size:.1%} of the file."
+            f"Peak memory {float(peak) / 1e6:.0f} MB ({float(before) / 1e6:.0f} MB before), "
+            f"{float(peak) / path.stat().st_size:.1%} of the file."
         )
 
 

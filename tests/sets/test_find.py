@@ -80,6 +80,7 @@ def test_links_count_once_and_never_lead_in_circles(place):
         ("calm/*.mp4", {}, r"calm/\*\.mp4: no file or folder fits the pattern"),
         ("faces/readme.txt", {}, r"readme\.txt ends in '\.txt', which is not known here; expected \.npy"),
         ("faces/anna/1.png", {}, r"1\.png is one image; a set is a folder of them\. Name the folder: faces/anna"),
+        ("faces/anna/*.png", {}, r"1\.png is one image; a set is a folder of them"),
         ("faces", {}, r"anna holds pictures; say how to make rows of them: extract= \(--features pixels\)"),
         ("calm", {"ignore": "*"}, r"No data was found in 'calm'.*Without what fits '\*', nothing is left"),
         ([], {}, r"No data was found in nothing"),

@@ -73,7 +73,7 @@ def _spelled_out(path: Path, ignored: list[str]) -> Iterator[Path]:
             raise InputError(f"{path}: {wanted}. Looked from {Path.cwd()}; check the spelling.")
         for match in matches:
             one = Path(match)
-            if one.is_dir() or one.suffix.lower() in READABLE:
+            if one.is_dir() or one.suffix.lower() in (*READABLE, *IMAGES):
                 yield from _spelled_out(one, ignored)
 
 
