@@ -27,24 +27,20 @@ from undistract.features import make_extractor
 from undistract.sets.cache import RowCache
 from undistract.sets.videos import video_set
 
-REPORTED = (
-    "pixels",
-    "gradients",
-    "cells",
-    "flow",
-    "cells(pool=max)",
-    "flow(pool=max)",
-    "flow+cells",
-    "flow(pool=max)+cells(pool=max)",
-)
+REPORTED = ("pixels", "gradients", "cells", "flow")
 CHOICES = (
     *REPORTED,
     "pixels(size=48x32)",
     "cells(cells=8x6)",
-    "flow(cells=8x6)",
+    "cells(pool=max)",
     "cells(cells=8x6,pool=max)",
+    "flow(cells=8x6)",
+    "flow(pool=max)",
+    "flow(cells=8x6,pool=max)",
+    "flow(cells=8x6)+cells",
+    "flow(cells=8x6,pool=max)+cells(pool=max)",
 )
-MOST_ROWS, RATE = 3000, 10
+MOST_ROWS = 3000
 
 
 def clips(data: Path, camera: str, part: str, every: int = 1) -> list[Path]:

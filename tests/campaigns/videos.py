@@ -3,7 +3,8 @@
     python -m tests.campaigns.videos [--count 500] [--seed 0]
 
 Bits are flipped, bytes overwritten, files cut, pieces of a file (atoms, chunks) swapped, doubled or dropped, and sizes
-in headers blown up, in mp4, avi and mkv. Each clip is read in a worker with one gigabyte of address space and ten seconds.
+in headers blown up, in mp4, avi and mkv. Each clip is read in a worker with one gigabyte of address space
+and ten seconds.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ Reporter = Callable[[VideoReport], None]
 # Containers that hold a clip. Playlists and lists of other files are not among them, so a file names no other.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,gif,mjpeg,h264,hevc,m4v,mxf,dv"
 MAX_PIXELS = 2**24  # of one frame: 5.3K video passes, a header that asks for gigabytes does not
-SPARE = 4  # decoders round sides up; theirs is only a bound on memory, the limit itself is asked here
+SPARE = 2**20  # decoders round sides up; theirs is only a bound on memory, the limit itself is asked here
 CHUNK_BYTES, CHUNK_FRAMES = 2**24, 64
 PATIENCE = 100  # errors of the container before a file is given up
 
@@ -92,7 +92,10 @@ def read_frames(
                 yield _stacked(pending)
                 pending = []
         if shape is None:
-            raise InputError(f"{path.name} holds no frame that can be read; expected a video. Is the file complete?")
+            raise InputError(
+                f"{path.name} holds no frame that can be read; expected a video with frames of at most {max_pixels:,} "
+                "pixels. Is the file complete, and does it play elsewhere?"
+            )
         if pending:
             yield _stacked(pending)
         report = _report(path, stream, ledger, shape if size is None else None)
@@ -173,7 +176,7 @@ def video_set(
 def _open(av: Any, path: Path, max_pixels: int) -> Any:
     if not path.is_file():
         raise InputError(f"There is no file {path}. Give the path of a video.")
-    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(SPARE * max_pixels)}
+    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(max_pixels + SPARE)}
     try:
         # `file:` keeps a name such as "http:x" from being read as an address.
         return av.open(f"file:{path}", options=options, metadata_errors="replace")
@@ -192,7 +195,7 @@ def _video_stream(container: Any, path: Path, max_pixels: int) -> Any:
         raise InputError(f"{path.name} holds no video that can be decoded (found: {kinds}). Give a file with pictures.")
     stream = streams[0]
     _check_pixels(path, stream.codec_context.width, stream.codec_context.height, max_pixels)
-    stream.codec_context.options = {"max_pixels": str(SPARE * max_pixels)}
+    stream.codec_context.options = {"max_pixels": str(max_pixels + SPARE)}
     # Threads over frames race when a damaged frame is patched up: two readings could differ.
     stream.thread_type = "SLICE"
     return stream
