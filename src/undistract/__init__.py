@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from undistract.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from undistract.algebra import Moments, SetMoments, Spectrum, rank_functions
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from undistract.focus import Focus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
+    from undistract.workflow import Model, Reading, learn, merge, read_sets, score, write_report
 
 __all__ = [
     "Alarm",
@@ -45,11 +46,13 @@ __all__ = [
     "Focus",
     "FocusDetector",
     "InputError",
+    "Model",
     "Moments",
     "MostSets",
     "NearestDetector",
     "NoSetsWarning",
     "Quantile",
+    "Reading",
     "RidgeMahalanobis",
     "Scores",
     "SetMoments",
@@ -62,9 +65,14 @@ __all__ = [
     "explain",
     "export_onnx",
     "find_alarms",
+    "learn",
     "load",
+    "merge",
     "rank_functions",
+    "read_sets",
     "save",
+    "score",
+    "write_report",
 ]
 
 _ROOMS = {
@@ -107,6 +115,7 @@ _ROOMS = {
         "load",
         "save",
     ),
+    "workflow": ("Model", "Reading", "learn", "merge", "read_sets", "score", "write_report"),
 }
 _HOME = {name: f"undistract.{room}" for room, names in _ROOMS.items() for name in names}
 

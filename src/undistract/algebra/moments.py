@@ -235,6 +235,25 @@ class Moments:
         store = Folded(within, between, (wander[0], wander[1]) if wander else None, spread)
         return Moments(names, counts, weights, self.prior, self.origin, self.offset - step * (leaving / rest), store)
 
+    def without_rows(self) -> Moments:
+        """Return the same moments as sums alone: no row of the data is among them, so they can leave the house.
+
+        Of a set with a single row, its mean is that row: it is in the sums over set means, mixed with the others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> moments = Moments.of(np.random.default_rng(0).normal(size=(5, 4, 2)))
+        >>> sums = moments.without_rows()
+        >>> np.allclose(sums.total, moments.total), type(sums.store).__name__
+        (True, 'Folded')
+        """
+        sums = range(1 if balanced(self.counts, self.weights) else 3)
+        within, *wander = (self._scatter(which) for which in sums)
+        store = Folded(within, self._between(), (wander[0], wander[1]) if wander else None, self._spread())
+        # The origin is a row of the data otherwise.
+        return Moments(self.names, self.counts, self.weights, self.prior, self.mean, np.zeros_like(self.offset), store)
+
     def piece(self, name: Hashable) -> SetMoments:
         """Return the moments of one set, so that more of its rows can be joined; its rows must still be kept."""
         if name not in self.names:

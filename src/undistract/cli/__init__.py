@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from undistract import __version__
 from undistract.cli.demo import demo
 from undistract.errors import InputError
 from undistract.extras import MissingExtraError
+from undistract.version import __version__
 
 
 class ReadableErrors(click.Group):

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from undistract import __version__
 from undistract.algebra import Cut, Spectrum
 from undistract.arrays import Floats, Rows
 from undistract.detect.alarms import Alarm, find_alarms
@@ -20,6 +19,7 @@ from undistract.detect.scores import Scores
 from undistract.detect.thresholds import Threshold
 from undistract.errors import InputError
 from undistract.focus import Focus
+from undistract.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "matplotlib")
 

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from undistract.arrays import Floats, Rows
+from undistract.arrays import Floats
 from undistract.errors import EvidenceWarning
+from undistract.sets.row_stream import Piece
 from undistract.sets.video_report import Lost, VideoReport
 from undistract.sets.videos import video_rows
+from undistract.version import __version__
 
 CHUNK_ROWS = 1024
 ENDING = ".safetensors"
@@ -59,7 +61,7 @@ class RowCache:
     folder: Path
     limit: int = 2**31
 
-    def rows(self, path: Path, extract: Any, **reading: Any) -> Iterator[tuple[Rows, Floats]]:
+    def rows(self, path: Path, extract: Any, **reading: Any) -> Iterator[Piece]:
         """Read the rows of a video, from the cache where they are there and whole, else from the video."""
         on_report = reading.pop("on_report", None)
         entry = self.folder / (self._key(path, extract, reading) + ENDING)
@@ -82,14 +84,10 @@ class RowCache:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         # An extractor that cannot be told from another by its words must not share an entry with it.
         words = getattr(extract, "fingerprint", None) or f"{extract!r} {os.getpid()}"
-        # The package stands above this floor; it is not imported, only asked.
-        version = sys.modules["undistract"].__version__
-        settings = json.dumps([content, path.name, words, sorted(reading.items()), version], default=str)
+        settings = json.dumps([content, path.name, words, sorted(reading.items()), __version__], default=str)
         return hashlib.sha256(settings.encode()).hexdigest()
 
-    def _kept(
-        self, entry: Path, chunks: Iterator[tuple[Rows, Floats]], reports: list[VideoReport]
-    ) -> Iterator[tuple[Rows, Floats]]:
+    def _kept(self, entry: Path, chunks: Iterator[Piece], reports: list[VideoReport]) -> Iterator[Piece]:
         """Pass the chunks on and write them down on the way; a reading that stops half-way leaves nothing."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -169,7 +167,7 @@ def _whole(entry: Path) -> VideoReport | None:
         return None
 
 
-def _read(entry: Path) -> Iterator[tuple[Rows, Floats]]:
+def _read(entry: Path) -> Iterator[Piece]:
     from safetensors import safe_open
 
     with safe_open(entry, framework="numpy") as held:

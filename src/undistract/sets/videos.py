@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from undistract.arrays import Floats, Rows
+from undistract.arrays import Floats
 from undistract.errors import EvidenceWarning, InputError
 from undistract.extras import need
 from undistract.sets.feature_set import FeatureSet
+from undistract.sets.frame_rows import frame_rows
+from undistract.sets.row_stream import Piece
 from undistract.sets.video_report import Ledger, VideoReport
 
 __all__ = ["read_frames", "video_rows", "video_set"]
@@ -105,7 +107,7 @@ def read_frames(
         warnings.warn(str(report), EvidenceWarning, stacklevel=2)
 
 
-def video_rows(path: str | Path, extract: Any, **reading: Any) -> Iterator[tuple[Rows, Floats]]:
+def video_rows(path: str | Path, extract: Any, **reading: Any) -> Iterator[Piece]:
     """Turn frames into rows, chunk by chunk: the same rows as if all frames were there at once.
 
     Parameters
@@ -117,20 +119,8 @@ def video_rows(path: str | Path, extract: Any, **reading: Any) -> Iterator[tuple
     **reading
         As in `read_frames`.
     """
-    context = int(getattr(extract, "context", 0))
     reading.setdefault("grey", bool(getattr(extract, "grey", False)))
-    frames, times = None, np.empty(0)
-    seen = 0  # frames at the start whose rows were already given
-    for more, more_times in read_frames(path, **reading):
-        frames = more if frames is None else np.concatenate([frames, more])
-        times = np.concatenate([times, more_times])
-        if len(frames) <= context:  # the first rows need a look at all of their context
-            continue
-        yield np.asarray(extract(frames))[seen:], times[seen:]
-        seen = context
-        frames, times = frames[len(frames) - context :], times[len(times) - context :]
-    if frames is not None and not seen and len(frames):
-        yield np.asarray(extract(frames)), times
+    yield from frame_rows(read_frames(path, **reading), extract)
 
 
 def video_set(
@@ -159,10 +149,10 @@ def video_set(
     """
     path = Path(path)
 
-    def read() -> Iterator[tuple[Rows, Floats]]:
+    def read() -> Iterator[Piece]:
         if cache is None:
             return video_rows(path, extract, **reading)
-        rows: Iterator[tuple[Rows, Floats]] = cache.rows(path, extract, **reading)
+        rows: Iterator[Piece] = cache.rows(path, extract, **reading)
         return rows
 
     return FeatureSet.reading(

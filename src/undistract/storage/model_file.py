@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from undistract import __version__
 from undistract.errors import FileError, InputError
 from undistract.storage import detector_kinds, learned_kinds, threshold_kinds
 from undistract.storage.container import (
@@ -22,6 +21,7 @@ from undistract.storage.container import (
 )
 from undistract.storage.packing import Packer, Unpacker
 from undistract.storage.records import Record
+from undistract.version import __version__
 
 RECORDS: dict[str, Record] = learned_kinds.RECORDS | threshold_kinds.RECORDS | detector_kinds.RECORDS
 BUNDLE = "bundle"

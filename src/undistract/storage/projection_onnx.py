@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from undistract import __version__
 from undistract.algebra.complement import Complement
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique
 from undistract.errors import InputError
 from undistract.extras import need
 from undistract.files import write_whole
 from undistract.focus import Focus
+from undistract.version import __version__
 
 # Old enough for runtimes of 2020; nothing newer is needed.
 OPSET = 13

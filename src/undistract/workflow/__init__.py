@@ -1,6 +1,6 @@
 """The story in a few functions: sets in, a model out; new sets in, scores and a report out.
 
-    read_sets ─► learn ─► Model ─► score ─► ScoredSets ─► write_report
+read_sets ─► learn ─► Model ─► score ─► ScoredSets ─► write_report
 """
 
 from undistract.workflow.model import Model, learn, merge

@@ -33,6 +33,17 @@ class Model:
     feature_names : tuple of str, optional
     image_shape : tuple of int, optional
         Where a row is a picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> rng = np.random.default_rng(0)
+    >>> days = [FeatureSet(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
+    >>> with TemporaryDirectory() as folder:
+    ...     model = Model.load(learn(days).save(Path(folder, "street.focus")))
+    >>> model.focus.n_removed_, model.threshold.n_sets
+    (1, 9)
     """
 
     watch: FocusDetector | Focus
@@ -137,7 +148,8 @@ def learn(
     names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
     shape = None if extractor is None or how.window > 1 else extractor.image_shape
     if not keep_rows:
-        return Model(wanted.fit_sets(every), reading=how, feature_names=names, image_shape=shape)
+        sums = Moments.of(every, wanted.prior).without_rows()
+        return Model(wanted.fit_moments(sums), reading=how, feature_names=names, image_shape=shape)
     watch = FocusDetector(wanted, detector, threshold).fit_sets(every, n_known=n_known)
     rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
@@ -158,13 +170,24 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
     -------
     Model
         Without known rows: it judges a set by its own rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> days = [FeatureSet(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(8)]
+    >>> here, there = learn(days[:4], keep_rows=False), learn(days[4:], keep_rows=False)
+    >>> merge([here, there]).focus.moments_.n_sets
+    8
     """
     if len(models) < 2:
         raise InputError(f"{len(models)} model was given; merging takes at least two.")
     first = models[0]
     for model in models[1:]:
         if (model.reading, model.feature_names) != (first.reading, first.feature_names):
-            raise InputError("The models were made of different features. Learn them with the same settings and columns.")
+            raise InputError(
+                "The models were made of different features. Learn them with the same settings and columns."
+            )
     moments = first.focus.moments_
     for model in models[1:]:
         moments = moments + model.focus.moments_

@@ -75,7 +75,8 @@ class Reading:
         unknown = set(words) - {field.name for field in fields(cls)}
         if unknown:
             raise InputError(f"Rows were made with {', '.join(sorted(unknown))}, which this version does not know.")
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in words.items()})
+        plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in words.items()}
+        return cls(**plain)
 
 
 def read_sets(

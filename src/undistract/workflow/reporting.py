@@ -42,6 +42,18 @@ def write_report(
     title : str
     gap : int
         Alarms are joined over at most so many quiet rows.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from undistract.workflow import learn, score
+    >>> rng = np.random.default_rng(0)
+    >>> days = [FeatureSet(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
+    >>> model = learn(days[:8])
+    >>> with TemporaryDirectory() as folder:
+    ...     page = write_report(Path(folder, "day.html"), model, score(days[8:], model), sets=days[8:]).read_text()
+    >>> "1 of 3 directions is ignored" in page
+    True
     """
     learned = Learned.of(model.focus, feature_names=model.feature_names, image_shape=model.image_shape)
     runs: dict[str, Run] = {}

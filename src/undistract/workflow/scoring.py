@@ -126,7 +126,10 @@ def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
 
 
 def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
-    after, before, ignored, times = [], [], [], []
+    after: list[Floats] = []
+    before: list[Floats] = []
+    ignored: list[Floats] = []
+    times: list[Any] = []
     for rows, when in one.timed_chunks():
         after.append(model.watch.anomaly_score(rows))
         before.append(after[-1] if model.plain is None else model.plain.anomaly_score(rows))
