@@ -96,7 +96,8 @@ class RowCache:
             yield from chunks
             return
         with scratch as part:
-            raw, all_times, width = Path(part, "rows"), [np.empty(0)], 0
+            raw, width = Path(part, "rows"), 0
+            all_times: list[Any] = [np.empty(0)]
             writable = True
             with raw.open("wb") as file:
                 for rows, times in chunks:
