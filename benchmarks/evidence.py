@@ -14,7 +14,17 @@ import pandas as pd
 from benchmarks.cutoff_study import table as study_table
 from benchmarks.quality.methods import AUTOMATIC, RAW
 from benchmarks.quality.results import read
-from benchmarks.quality.table import PLACE, balance, harm, hindsight, markdown, means_and_intervals, ranks, summary, worst
+from benchmarks.quality.table import (
+    PLACE,
+    balance,
+    harm,
+    hindsight,
+    markdown,
+    means_and_intervals,
+    ranks,
+    summary,
+    worst,
+)
 from paper.common import replace
 
 RESULTS = Path(__file__).parent / "results"

@@ -32,7 +32,8 @@ def main() -> None:
         assert trial.gradients is not None
         angle = np.degrees(subspace_angles(focus.patterns_[:, :2], trial.gradients.T)).max()
         found.setdefault(trial.task.split()[1], []).append((focus.n_removed_, float(angle), focus.distraction_[1]))
-    print("| amplitude | directions removed | largest angle to the light | least λ of the two |\n| --- | --- | --- | --- |")
+    print("| amplitude | directions removed | largest angle to the light | least λ of the two |")
+    print("| --- | --- | --- | --- |")
     for amplitude, rows in found.items():
         counts, angles, least = zip(*rows, strict=True)
         print(f"| {amplitude} | {', '.join(map(str, counts))} | {max(angles):.1f}° | {short(min(least))} |")
