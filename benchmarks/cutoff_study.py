@@ -162,6 +162,24 @@ def table(results: pd.DataFrame) -> pd.DataFrame:
     return shown.rename_axis(columns=None)
 
 
+def unevenness(trial: Trial) -> float:
+    """Mean unevenness of the directions that read .95 at a cushion of .1, at least one of them."""
+    spectrum = _spectrum(trial.moments, 0.1)
+    return float(spectrum.unevenness[: max(1, int((spectrum.distraction >= 0.95).sum()))].mean())
+
+
+def unevenness_table(names: list[str]) -> pd.DataFrame:
+    """Give the range of unevenness over the trials of every data set and kind of feature."""
+    n_words = {"SMD": 2, "Ped": 2}  # rows and windows, frames and cells, are different features
+    rows = [
+        (" ".join(trial.task.split()[: n_words.get(data, 1)]).rstrip(","), unevenness(trial))
+        for data in names
+        for trial in trials(data, "choose", 1)
+    ]
+    found = pd.DataFrame(rows, columns=["data", "unevenness"]).groupby("data", sort=False).unevenness
+    return pd.DataFrame({"least": found.min().map("{:.3f}".format), "most": found.max().map("{:.3f}".format)})
+
+
 @lru_cache(maxsize=2)
 def _spectrum(moments: Moments, cushion: float) -> Spectrum:
     return Spectrum.of(moments, cushion=cushion)
@@ -188,7 +206,11 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(DATA_SETS), choices=list(DATA_SETS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="do not run, only print the table")
+    parser.add_argument("--unevenness", action="store_true", help="print how unevenly sets vary, on each data set")
     wanted = parser.parse_args()
+    if wanted.unevenness:
+        print(markdown(unevenness_table(wanted.data)))
+        return
     if not wanted.table:
         wanted.save.parent.mkdir(parents=True, exist_ok=True)
         for data in wanted.data:
