@@ -19,6 +19,7 @@ from undistract.algebra.set_labels import number_sets
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.alarms import Alarm, find_alarms
 from undistract.detect.calibration import Rows, held_out_scores
+from undistract.detect.progress import watched
 from undistract.detect.sample import Sample
 from undistract.detect.scores import Detector, Scores, turned
 from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
@@ -147,7 +148,9 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.offset_ = -self.threshold_.value
         return self
 
-    def fit_sets(self, sets: Iterable[FeatureSet], *, n_known: int = 3000, seed: int = 0) -> Self:
+    def fit_sets(
+        self, sets: Iterable[FeatureSet], *, n_known: int = 3000, seed: int = 0, progress: bool | None = False
+    ) -> Self:
         """Learn from sets one by one, in flat memory.
 
         Every row teaches what to ignore. The detector and the threshold know a sample of each set; when the threshold
@@ -161,6 +164,8 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             How many rows the sample holds at most, shared equally by the sets.
         seed : int
             Of the sample.
+        progress : bool or None
+            True shows on a terminal how many sets are done, None only when it takes long.
 
         Examples
         --------
@@ -179,8 +184,10 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if n_known < 2 * max(len(every), 1):
             raise InputError(f"n_known is {n_known} for {len(every)} sets; give at least two rows for each.")
         samples = [Sample(n_known // max(len(every), 1), np.random.default_rng([seed, n])) for n in range(len(every))]
-        watched = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
-        self.focus_ = clone(self.focus).fit_sets(watched)
+        sampled = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
+        self.focus_ = clone(self.focus).fit_sets(
+            watched(sampled, total=len(every), what="Learning sets", progress=progress)
+        )
         self.n_features_in_ = self.focus_.n_features_in_
         self.known_ = [sample.rows for sample in samples]
         known = [self.focus_.transform(rows) for rows in self.known_]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from itertools import chain
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -36,17 +37,20 @@ def watched(results: Iterable[T], *, total: int, what: str, progress: bool | Non
         return
     begun, bar, task = time.monotonic(), None, None
     try:
-        for done, result in enumerate(results, start=1):
+        for done, result in enumerate(chain([None], results)):
             if bar is None and (progress or time.monotonic() - begun > PATIENCE):
                 from rich.console import Console
-                from rich.progress import Progress
+                from rich.progress import MofNCompleteColumn, Progress
 
-                bar = Progress(console=Console(file=sys.stderr), transient=True)
+                columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+                bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
                 task = bar.add_task(what, total=total)
                 bar.start()
+            if done:
+                yield cast("T", result)
+            # Counted when the next is asked for: whatever is done with a result belongs to it.
             if bar is not None and task is not None:
                 bar.update(task, completed=done)
-            yield result
     finally:
         if bar is not None:
             bar.stop()

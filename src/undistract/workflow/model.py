@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from sklearn.base import clone
+
 from undistract.algebra import Moments
 from undistract.detect import FocusDetector, Quantile, Threshold
 from undistract.detect.focus_detector import calibrated
+from undistract.detect.progress import watched
 from undistract.detect.scores import Detector
 from undistract.errors import InputError
 from undistract.focus import Focus
@@ -107,6 +110,7 @@ def learn(
     n_known: int = 3000,
     keep_rows: bool = True,
     reading: Reading | None = None,
+    progress: bool | None = False,
 ) -> Model:
     """Learn from sets of normal rows what to ignore, what is usual, and when to alarm.
 
@@ -126,6 +130,8 @@ def learn(
         False: keep none; the model then holds sums alone, which can leave the house and be merged with those of others.
     reading : Reading, optional
         How the rows were made; kept in the model.
+    progress : bool or None
+        True shows on a terminal how many sets are done, None only when it takes long.
 
     Examples
     --------
@@ -148,9 +154,11 @@ def learn(
     names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
     shape = None if extractor is None or how.window > 1 else extractor.image_shape
     if not keep_rows:
-        sums = Moments.of(every, wanted.prior).without_rows()
+        sums = Moments.of(
+            watched(every, total=len(every), what="Learning sets", progress=progress), wanted.prior
+        ).without_rows()
         return Model(wanted.fit_moments(sums), reading=how, feature_names=names, image_shape=shape)
-    watch = FocusDetector(wanted, detector, threshold).fit_sets(every, n_known=n_known)
+    watch = FocusDetector(wanted, detector, threshold).fit_sets(every, n_known=n_known, progress=progress)
     rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
     return Model(watch, plain, plain_threshold, how, names, shape)
@@ -164,7 +172,7 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
     models : sequence of Model
         Made of the same features; no set may be in two of them.
     focus : Focus, optional
-        With other settings than the default.
+        With other settings than the models have, where they have the same.
 
     Returns
     -------
@@ -188,8 +196,10 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
             raise InputError(
                 "The models were made of different features. Learn them with the same settings and columns."
             )
+        if focus is None and model.focus.get_params() != first.focus.get_params():
+            raise InputError("The models have different settings of FOCUS. Say which hold for the merged one.")
     moments = first.focus.moments_
     for model in models[1:]:
         moments = moments + model.focus.moments_
-    learned = (focus or Focus()).fit_moments(moments)
+    learned = clone(focus or first.focus).fit_moments(moments)
     return Model(learned, reading=first.reading, feature_names=first.feature_names, image_shape=first.image_shape)

@@ -36,6 +36,9 @@ class Reading:
         Images are scaled to it.
     split_every : int, optional
         Long recordings are cut into sets of so many rows.
+    delimiter, decimal, header
+        How text tables are written: what stands between columns (seen by itself), the sign of decimals, and whether
+        the first line has the names.
 
     Examples
     --------
@@ -56,6 +59,9 @@ class Reading:
     key: str | None = None
     resize: tuple[int, int] | None = None
     split_every: int | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    header: bool = True
 
     def extractor(self) -> Any:
         """Make the extractor that `features` names; None where it names none."""
@@ -122,6 +128,9 @@ def read_sets(
         columns=how.columns,
         missing=how.missing,  # type: ignore[arg-type]
         key=how.key,
+        delimiter=how.delimiter,
+        decimal=how.decimal,
+        header=how.header,
         extract=how.extractor(),
         resize=how.resize,
         read_video=read_video,

@@ -11,6 +11,7 @@ import numpy as np
 
 from undistract.arrays import Floats
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
+from undistract.detect.progress import watched
 from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.sets.feature_set import FeatureSet
@@ -73,7 +74,9 @@ class ScoredSets:
         return cls(sets, found.get("threshold"), found.get("plain_threshold"), found.get("model"))
 
 
-def score(sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False) -> ScoredSets:
+def score(
+    sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False, progress: bool | None = False
+) -> ScoredSets:
     """Score every row of new sets.
 
     Parameters
@@ -84,6 +87,8 @@ def score(sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False) -> S
     adapt : bool
         Judge each set by its own rows, as the paper does, instead of by the known ones: what most of them do is usual.
         A model without known rows always does so, and then there is no threshold.
+    progress : bool or None
+        True shows on a terminal how many sets are done, None only when it takes long.
 
     Examples
     --------
@@ -102,7 +107,9 @@ def score(sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False) -> S
     """
     own = adapt or isinstance(model.watch, Focus)
     way = _by_its_own_rows if own else _by_known_rows
-    found = tuple(way(_checked(one, model), model) for one in sets)
+    every = list(sets)
+    results = (way(_checked(one, model), model) for one in every)
+    found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
 
 
