@@ -5,28 +5,13 @@ Commands import what they need when they run, so that `undistract --help` answer
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from undistract.cli.demo import demo
-from undistract.errors import InputError
-from undistract.extras import MissingExtraError
+from undistract.cli.commands import Commands
 from undistract.version import __version__
 
 
-class ReadableErrors(click.Group):
-    """A group of commands that says in one line what went wrong, where the user can mend it."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; anything but an error of ours is a bug and keeps its traceback."""
-        try:
-            return super().invoke(ctx)
-        except (InputError, MissingExtraError) as error:
-            raise click.ClickException(str(error)) from error
-
-
-@click.group(cls=ReadableErrors)
+@click.group(cls=Commands)
 @click.version_option(__version__, prog_name="undistract")
 def main() -> None:
     """Teach an anomaly detector what to ignore.
@@ -34,8 +19,10 @@ def main() -> None:
     Show it sets of normal data (videos, machines, people, days). What varies inside every set and never tells sets
     apart is a distraction: FOCUS removes it, and any detector raises fewer false alarms.
 
+    \b
     Begin with: undistract demo
-    """
-
-
-main.add_command(demo)
+    With your own files:
+      undistract learn  calm/*.csv --save street.focus
+      undistract score  today.csv --with street.focus --save today.scores
+      undistract report today.scores --save today.html
+    """  # noqa: D301 (click reads the backspace: it keeps the lines of the next paragraph)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from undistract.cli.commands import Command
 from undistract.errors import InputError
 
 PICTURES = (".png", ".svg", ".pdf")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),

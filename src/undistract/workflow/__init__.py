@@ -3,9 +3,32 @@
 read_sets ─► learn ─► Model ─► score ─► ScoredSets ─► write_report
 """
 
+from undistract.workflow.explaining import Ignored, ignored_directions, save_learned_picture
+from undistract.workflow.learned_files import convert, open_file, what_to_report
 from undistract.workflow.model import Model, learn, merge
-from undistract.workflow.reading import Reading, read_sets
+from undistract.workflow.reading import Reading, read_again, read_sets
+from undistract.workflow.rendering import render
 from undistract.workflow.reporting import write_report
+from undistract.workflow.score_files import write_scores
 from undistract.workflow.scoring import Scored, ScoredSets, score
 
-__all__ = ["Model", "Reading", "Scored", "ScoredSets", "learn", "merge", "read_sets", "score", "write_report"]
+__all__ = [
+    "Ignored",
+    "Model",
+    "Reading",
+    "Scored",
+    "ScoredSets",
+    "convert",
+    "ignored_directions",
+    "learn",
+    "merge",
+    "open_file",
+    "read_again",
+    "read_sets",
+    "render",
+    "save_learned_picture",
+    "score",
+    "what_to_report",
+    "write_report",
+    "write_scores",
+]

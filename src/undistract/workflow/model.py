@@ -67,6 +67,29 @@ class Model:
         """When to alarm; None where no rows were kept to tell."""
         return None if isinstance(self.watch, Focus) else self.watch.threshold_
 
+    def when_to_alarm(self) -> str:
+        """Say in words when a row alarms."""
+        if self.threshold is None:
+            return "Alarms: none by itself; no rows were kept, so a set is judged by its own."
+        how = self.threshold
+        return (
+            f"Alarms: a row that scores over {how.value:.4g}, about {how.rate:g} of a normal set's rows "
+            f"({how.rule}, {how.n_sets} held-out sets)."
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Give the numbers, as plain values."""
+        moments, how = self.focus.moments_, self.threshold
+        return {
+            "sets": moments.n_sets,
+            "rows": moments.n_rows,
+            "features": self.focus.n_features_in_,
+            "removed": self.focus.n_removed_,
+            "cutoff": float(self.focus.cutoff_),
+            "threshold": None if how is None else {"value": how.value, "rate": how.rate, "rule": how.rule},
+            "reading": self.reading.as_json(),
+        }
+
     def save(self, path: str | Path, *, provenance: Any = None) -> Path:
         """Save the model as one file, whole or not at all."""
         parts = {

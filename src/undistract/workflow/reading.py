@@ -137,3 +137,17 @@ def read_sets(
         split_every=how.split_every,
     )
     return found if how.window == how.stride == 1 else [windowed(one, how.window, how.stride) for one in found]
+
+
+def read_again(sources: Iterable[str | None], reading: Reading, *, cache: Any = None) -> list[FeatureSet]:
+    """Find the sets that were scored once more, where their files are still there; else none.
+
+    Examples
+    --------
+    >>> read_again(["no-such.npy", None], Reading())
+    []
+    """
+    paths = list(dict.fromkeys(sources))
+    if not paths or not all(path is not None and Path(path).exists() for path in paths):
+        return []
+    return read_sets([path for path in paths if path is not None], reading, cache=cache)

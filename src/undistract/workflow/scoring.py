@@ -51,6 +51,23 @@ class ScoredSets:
         found = [alarm for one in self.sets for alarm in find_alarms(one.after, self.threshold, gap=gap)]
         return sorted(found, key=lambda alarm: -alarm.score)
 
+    def summary(self) -> list[dict[str, Any]]:
+        """Give the numbers of each set, as plain values: rows, alarms before and after, its strongest row."""
+
+        def count(scores: Scores | None, threshold: Threshold | None) -> int | None:
+            return None if scores is None or threshold is None else len(find_alarms(scores, threshold))
+
+        return [
+            {
+                "set": str(one.after.name),
+                "rows": len(one.after),
+                "alarms_before": count(one.before, self.plain_threshold),
+                "alarms_after": count(one.after, self.threshold),
+                "strongest": _strongest(one.after),
+            }
+            for one in self.sets
+        ]
+
     def save(self, path: str | Path, *, provenance: Any = None) -> Path:
         """Save all scores as one file."""
         parts: dict[str, Any] = {"kind": "scores", "sources": [one.source for one in self.sets], "model": self.model}
@@ -111,6 +128,15 @@ def score(
     results = (way(_checked(one, model), model) for one in every)
     found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
+
+
+def _strongest(scores: Scores) -> dict[str, Any] | None:
+    if np.isnan(scores.values).all():
+        return None
+    row = int(np.nanargmax(scores.values))
+    time = None if scores.times is None else scores.times[row]
+    plain = time if time is None or scores.times.dtype.kind == "f" else str(time)  # type: ignore[union-attr]
+    return {"row": row, "time": None if time is None else plain, "score": float(scores.values[row])}
 
 
 def _checked(one: FeatureSet, model: Model) -> FeatureSet:
