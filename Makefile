@@ -12,7 +12,7 @@ TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 .PHONY: help demo test check laws fuzz paper quality format clean
 
 help:
-	@echo "make demo     learn what to ignore from scanned digits, print a table, save out/demo.png"
+	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
@@ -22,9 +22,9 @@ help:
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
-demo: $(VENV)/plot.ready
+demo: $(VENV)/plot+video.ready
 	@mkdir -p out
-	$(BIN)/undistract demo --save out/demo.png
+	$(BIN)/undistract demo --save out/demo.png --folder out
 
 test: $(VENV)/$(TEST).ready
 	$(BIN)/python -m pytest

@@ -90,6 +90,23 @@ def render_video(
     return save
 
 
+def write_clip(path: str | Path, frames: Picture, *, rate: float = 10.0) -> Path:
+    """Write frames (n, height, width, 3) as an mp4, `rate` of them in a second.
+
+    Examples
+    --------
+    >>> write_clip("grey.mp4", np.full((20, 64, 96, 3), 128, dtype=np.uint8))  # doctest: +SKIP
+    PosixPath('grey.mp4')
+    """
+    av = need("av", extra="video", to="Writing videos")
+    with av.open(str(path), "w") as container:
+        writer = _Writer.opened(av, container, frames.shape[2], frames.shape[1])
+        for number, frame in enumerate(frames):
+            writer.write(frame, number / rate)
+        writer.close()
+    return Path(path)
+
+
 @dataclass(frozen=True)
 class _Rows:
     times: Floats

@@ -1,0 +1,54 @@
+"""The command line as tests use it: inside this process, or as a process of its own."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+from click.testing import CliRunner
+
+from undistract.cli import main
+
+NAMES = ("cpu", "memory", "disk", "net", "heat", "fan")
+LOAD = np.array([5.0, 3.0, 0.0, 4.0, 6.0, 2.0])  # moves all readings of all days, and tells nothing
+EVENT = np.array([0.0, 0.0, 9.0, 0.0, -6.0, 6.0])
+
+
+def run(*words):
+    """Run a command here; quick."""
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def answer(*words):
+    """Run a command that must succeed, and return its JSON."""
+    told = run(*words, "--json")
+    assert told.exit_code == 0, told.output
+    return json.loads(told.stdout)
+
+
+def shell(*words, folder=None):
+    """Run the real thing, where a stray warning is an error."""
+    line = [sys.executable, "-W", "error", "-m", "undistract", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=180, cwd=folder)
+
+
+def write_day(path, seed, *, n_rows=120, event=None):
+    """Write a day of a machine: readings that differ from day to day, a load that goes up and down."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=6) + rng.normal(size=(n_rows, 6)) + rng.normal(size=(n_rows, 1)) * LOAD
+    if event is not None:
+        rows[event] += EVENT
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["when", *NAMES])
+        start = np.datetime64("2026-03-01T00:00")
+        writer.writerows([start + 5 * number, *row.round(4)] for number, row in enumerate(rows))
+    return path
+
+
+def write_days(folder, seeds):
+    for seed in seeds:
+        write_day(folder / f"day{seed}.csv", seed)
+    return folder

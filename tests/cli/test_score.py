@@ -1,0 +1,131 @@
+"""`undistract score`, `report`, `convert` and `info`."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from tests.cli.shell import answer, run, write_day
+
+
+def test_the_event_is_the_strongest_alarm(site, tmp_path):
+    found = answer("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    assert found["sets"][0]["strongest"]["row"] == 77
+    assert found["sets"][0]["strongest"]["time"].startswith("2026-03-01T06:25")
+    assert found["sets"][0]["alarms_after"] >= 1
+
+
+def test_people_get_a_table_and_the_next_step(site, tmp_path):
+    told = run("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    assert "today.csv" in told.stdout
+    assert f"undistract report {tmp_path / 'a.scores'}" in told.stdout
+
+
+def test_an_alarm_can_be_an_exit_code(site, tmp_path):
+    words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    assert run(*words).exit_code == 0
+    assert run(*words, "--fail-on-alarm").exit_code == 3
+    assert run(*words, "--fail-on-alarm", "--adapt").exit_code == 0  # without a threshold nothing alarms
+
+
+def test_adapt_judges_a_set_by_its_own_rows(site, tmp_path):
+    words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores", "--adapt")
+    found = answer(*words)
+    assert (found["threshold"], found["sets"][0]["alarms_after"]) == (None, None)
+    assert found["sets"][0]["strongest"]["row"] == 77
+    assert "no threshold" in run(*words).stdout
+
+
+def test_rows_are_written_as_a_table(site, tmp_path):
+    words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    answer(*words, "--csv", tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    assert len(rows) == 120
+    assert max(rows, key=lambda row: float(row["after"]))["row"] == "77"
+    assert rows[77]["alarm"] == "True"
+    assert all(0 <= float(row["ignored"]) <= 1 for row in rows)
+
+
+def test_other_columns_are_refused_by_name(site, tmp_path):
+    other = write_day(tmp_path / "other.csv", 5)
+    other.write_text(other.read_text().replace("cpu", "cores"))
+    told = run("score", other, "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    assert told.exit_code == 1
+    assert "'cores'" in told.stderr
+
+
+def test_only_one_video_can_be_drawn(site, tmp_path):
+    words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    told = run(*words, "--render", tmp_path / "a.mp4")
+    assert told.exit_code == 1
+    assert "is not a video" in told.stderr
+
+
+def test_a_report_finds_its_model_and_its_data_by_itself(site, tmp_path):
+    pytest.importorskip("matplotlib")
+    told = run("report", site / "today.scores", "--save", tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert "1 of 6 directions is ignored" in page
+    assert "disk" in page  # the reason of the alarm has the names of features
+
+
+def test_a_model_that_has_moved_is_asked_for(site, tmp_path):
+    pytest.importorskip("matplotlib")
+    moved = (site / "calm.focus").rename(tmp_path / "moved.focus")
+    try:
+        told = run("report", site / "today.scores", "--save", tmp_path / "a.html")
+        assert told.exit_code == 1
+        assert "--with MODEL" in told.stderr
+        assert run("report", site / "today.scores", "--with", moved, "--save", tmp_path / "a.html").exit_code == 0
+    finally:
+        moved.rename(site / "calm.focus")
+
+
+def test_a_model_alone_makes_a_report_with_a_title(site, tmp_path):
+    pytest.importorskip("matplotlib")
+    answer("report", site / "calm.focus", "--title", "Calm <days>", "--save", tmp_path / "a.html")
+    assert "Calm &lt;days&gt;" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_scores_become_tables(site, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for ending in ("npz", "parquet"):
+        answer("convert", site / "today.scores", "--save", tmp_path / f"a.{ending}")
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert arrays["after"].argmax() == 77
+        assert parquet.read_table(tmp_path / "a.parquet")["after"].to_pylist() == arrays["after"].tolist()
+
+
+def test_a_model_becomes_onnx_and_arrays(site, tmp_path):
+    answer("convert", site / "calm.focus", "--save", tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as arrays:
+        assert arrays["components"].shape == (5, 6)
+        assert arrays["feature_names"].tolist() == ["cpu", "memory", "disk", "net", "heat", "fan"]
+    pytest.importorskip("onnx")
+    answer("convert", site / "calm.focus", "--save", tmp_path / "a.onnx")
+    assert (tmp_path / "a.onnx").stat().st_size > 100
+
+
+@pytest.mark.parametrize(("file", "ending"), [("calm.focus", ".csv"), ("today.scores", ".onnx")])
+def test_what_cannot_be_converted_is_refused_with_what_can(site, tmp_path, file, ending):
+    told = run("convert", site / file, "--save", tmp_path / f"a{ending}")
+    assert told.exit_code == 1
+    assert "end the name in" in told.stderr
+
+
+def test_info_reads_the_header_for_people_and_for_machines(site):
+    told = run("info", site / "calm.focus")
+    assert "kind: model" in told.stdout
+    assert "bundle.watch" not in told.stdout
+    assert "bundle.watch" in run("info", site / "calm.focus", "--verbose").stdout
+    assert answer("info", site / "today.scores")["content"]["kind"] == "scores"
+
+
+@pytest.mark.parametrize("command", ["explain", "info"])
+def test_a_file_that_is_none_of_ours_is_refused_in_one_line(tmp_path, command):
+    (tmp_path / "a.focus").write_bytes(b"no model")
+    told = run(command, tmp_path / "a.focus")
+    assert told.exit_code == 1
+    assert told.stderr.startswith("Error: ")
+    assert len(told.stderr.splitlines()) == 1
