@@ -1,9 +1,13 @@
 """What the documents show works: every Python block runs, every file they name is there."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from undistract.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -22,6 +26,26 @@ BLOCKS = [
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_python_block_runs(block):
     exec(compile(block, "a block of the docs", "exec"), {})
+
+
+LINES = [
+    pytest.param(re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL), id=page.name)
+    for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md")
+]
+
+
+@pytest.mark.parametrize("blocks", LINES)
+def test_every_line_for_the_shell_runs(blocks, tmp_path, monkeypatch):
+    for needed in ("av", "cv2", "matplotlib"):
+        pytest.importorskip(needed)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNDISTRACT_CACHE", str(tmp_path / "rows"))
+    lines = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert len(lines) >= 5
+    for name, *words in lines:
+        assert name == "undistract"
+        told = CliRunner().invoke(main, words)
+        assert told.exit_code == 0, (words, told.output)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
