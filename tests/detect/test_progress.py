@@ -3,8 +3,10 @@ from __future__ import annotations
 import io
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from undistract import FeatureSet, Focus, FocusDetector
 from undistract.detect import progress
 
 
@@ -56,3 +58,18 @@ def test_the_bar_is_put_away_when_a_result_fails(terminal):
     with pytest.raises(RuntimeError, match="no more"):
         list(progress.watched(failing(), total=2, what="Shuffles", progress=True))
     assert "\x1b[?25h" in terminal.getvalue()  # the cursor is back
+
+
+def test_a_result_counts_when_the_next_is_asked_for(terminal):
+    seen = []
+    for _ in progress.watched(range(2), total=2, what="Sets", progress=True):
+        seen.append(terminal.getvalue().count("1/2"))
+    assert seen[0] == 0  # the first is still being worked on
+    assert "0/2" in terminal.getvalue()
+
+
+def test_sets_are_counted_while_they_are_learned(terminal):
+    rng = np.random.default_rng(0)
+    sets = [FeatureSet(day, rng.normal(size=(20, 2))) for day in range(4)]
+    FocusDetector(Focus()).fit_sets(sets, progress=True)
+    assert "Learning sets" in terminal.getvalue()

@@ -169,3 +169,16 @@ def test_learning_streams_through_chunks_and_never_asks_for_all_rows(monkeypatch
         FeatureSet.reading(name, lambda rows=rows: np.split(rows, [7, 30])) for name, rows in arrays.items()
     )
     assert np.array_equal(from_readers.distraction_, Focus().fit_sets(arrays).distraction_)
+
+
+def test_a_reader_is_asked_once_for_each_reading_however_many_wrap_it():
+    readings = []
+
+    def read():
+        readings.append(None)
+        yield np.ones((4, 2))
+
+    inner = FeatureSet.reading("a", read)
+    outer = FeatureSet.reading("a", inner.timed_chunks)
+    assert [len(rows) for rows in outer.chunks()] == [4]
+    assert len(readings) == 1  # it was three times, to learn beforehand how wide a row is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Self
 
 from undistract.arrays import Rows, as_rows
@@ -110,7 +111,7 @@ class FeatureSet:
     def timed_chunks(self, size: int | None = None) -> Iterator[Piece]:
         """Read the rows in order with their times (None where there are none), at most `size` at a time."""
         if size is None:
-            size = max(1, min(CHUNK_ROWS, CHUNK_VALUES // self.n_features))
+            return self._fitting_chunks()
         if size < 1:
             raise InputError(f"size is {size}; expected at least one row per chunk.")
         return recut(self._pieces(), size)
@@ -140,6 +141,14 @@ class FeatureSet:
 
     def _pieces(self) -> Iterable[Piece]:
         return self._held.pieces() if isinstance(self._held, RowStream) else (self._held,)
+
+    def _fitting_chunks(self) -> Iterator[Piece]:
+        # The first piece tells how wide rows are; to ask for that beforehand would read it twice.
+        pieces = iter(self._pieces())
+        first = next(pieces, None)
+        width = self.n_features if first is None else int(first[0].shape[1])
+        if first is not None:
+            yield from recut(chain([first], pieces), max(1, min(CHUNK_ROWS, CHUNK_VALUES // width)))
 
     def _whole(self) -> Piece:
         pieces = list(self._pieces())
