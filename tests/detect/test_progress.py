@@ -70,6 +70,6 @@ def test_a_result_counts_when_the_next_is_asked_for(terminal):
 
 def test_sets_are_counted_while_they_are_learned(terminal):
     rng = np.random.default_rng(0)
-    sets = [FeatureSet(day, rng.normal(size=(20, 2))) for day in range(4)]
+    sets = [FeatureSet(day, rng.normal(size=(50, 2))) for day in range(4)]
     FocusDetector(Focus()).fit_sets(sets, progress=True)
     assert "Learning sets" in terminal.getvalue()
