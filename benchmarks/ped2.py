@@ -3,7 +3,7 @@
     python -m benchmarks.ped2 --data DIR                 the table of docs/video.md
     python -m benchmarks.ped2 --data DIR --choose        Ped1 instead: where the defaults were chosen
 
-Normal clips are the sets (16 of Ped2, 34 of Ped1, another camera); strangeness is the mean distance to the five nearest
+Normal clips are the sets (16 of Ped2, 34 of Ped1, another camera); strangeness is the mean distance to the ten nearest
 of at most 3000 normal frames of the camera under test. Speed is frames per second of one core, decoding included;
 the camera gives 10.
 """

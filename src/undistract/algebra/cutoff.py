@@ -24,7 +24,7 @@ from undistract.errors import InputError
 AUTOMATIC_CUTOFF = 0.95
 STANDING_APART = 0.9
 GAP = 1.5
-MOST_UNEVEN = 0.15
+MOST_UNEVEN = 0.25
 _UNEVEN = ", because they vary in some sets and rest in others (unevenness {:.2f}, at most {:g} goes by itself)"
 # From this share of the directions on, we say that almost everything goes.
 ALMOST_ALL = 0.9
