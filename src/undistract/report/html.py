@@ -7,7 +7,6 @@ A page is one file without scripts, and a Content-Security-Policy in it lets a b
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from undistract.errors import InputError
+from undistract.files import write_whole
 from undistract.report.style import STYLE
 from undistract.report.words import grouped, readable
 
@@ -178,17 +178,9 @@ def write_document(text: str, path: str | Path) -> None:
     >>> write_document(document("Empty"), "/no such folder/page.html")
     Traceback (most recent call last):
     ...
-    undistract.errors.InputError: Cannot write '/no such folder/page.html': No such file or directory...
+    undistract.errors.FileError: /no such folder/page.html cannot be written: there is no folder /no such folder...
     """
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Save somewhere else.") from error
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(path, text.encode("utf-8"))
 
 
 def _cell(content: object) -> Html:
