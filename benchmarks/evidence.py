@@ -39,6 +39,7 @@ def tables(results: pd.DataFrame, study: pd.DataFrame) -> dict[str, str]:
         "ranks": ranks(found).drop(columns="by data set"),
         "ranks by data set": _by_data(found),
         "worst case": worst(found),
+        "worst case kNN": worst(found[found.detector == "kNN"]),
         "balance": balance(found),
         "means": means_and_intervals(found),
         "hindsight": hindsight(results),

@@ -107,7 +107,10 @@ def hindsight(results: pd.DataFrame) -> pd.DataFrame:
     One row for each task and detector, one column for each method.
     """
     reported = results[results.part == "report"]
-    means = _mean(reported.groupby([*PLACE, "method", "setting"], sort=False))
+    # Only the seeds that tried every setting compare.
+    tried = reported.groupby([*PLACE, "seed"])[["method", "setting"]].transform("nunique").sum(axis=1)
+    whole = tried == tried.groupby([reported[name] for name in PLACE]).transform("max")
+    means = _mean(reported[whole].groupby([*PLACE, "method", "setting"], sort=False))
     of_method = means.groupby([*PLACE, "method"], sort=False)
     best = means[of_method.transform("size") > 1].groupby([*PLACE, "method"], sort=False).max().unstack("method")
     automatic = means.xs(AUTOMATIC.name, level="method").droplevel("setting").rename(AUTOMATIC.name)
