@@ -53,9 +53,10 @@ paper: $(VENV)/plot+paper.ready
 	$(BIN)/python -m paper.page --save out/paper.html
 
 # What out/quality.csv already holds is not run again.
+QUALITY = OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --workers 2 --save out/quality.csv --detectors kNN LOF 'isolation forest'
 quality: $(VENV)/plot+tables.ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part choose --seeds 1 --workers 2 --save out/quality.csv
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.quality.run --part report --seeds 5 --workers 2 --save out/quality.csv
+	$(QUALITY) --part choose --seeds 1
+	$(QUALITY) --part report --seeds 5
 	$(BIN)/python -m benchmarks.quality.table out/quality.csv --page out/quality.html > out/quality.md
 
 format: $(VENV)/check.ready
