@@ -200,5 +200,7 @@ def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:
     wander = noise - noise_squared + unbiased * float((shares * (1 - shares))[single].sum())
     # One set can outweigh all others so far that nothing is left of 1 - ΣP².
     apart = np.maximum(between - wander, 0.0) / max(float(1.0 - (shares**2).sum()), float(np.finfo(np.float64).eps))
+    # Where a direction never varies inside a set, rounding can leave -1e-14; a share is never negative.
+    unbiased = np.maximum(unbiased, 0.0)
     debiased: Floats = unbiased / np.maximum(unbiased + apart, np.finfo(np.float64).tiny)
     return debiased
