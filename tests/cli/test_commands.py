@@ -53,3 +53,20 @@ def test_an_unknown_command_is_a_usage_error():
     told = run("lern")
     assert told.exit_code == 2
     assert "lern" in told.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["learn", "no-such-data", "--save", "no-such-folder/a.focus"],
+        ["score", "no-such-data", "--with", "no-such-model", "--save", "no-such-folder/a.scores"],
+        ["score", "no-such-data", "--with", "no-such-model", "--save", "a.scores", "--csv", "no-such-folder/a.csv"],
+        ["score", "no-such-data", "--with", "no-such-model", "--save", "a.scores", "--render", "no-such-folder/a.mp4"],
+        ["report", "no-such-model", "--save", "no-such-folder/a.html"],
+    ],
+)
+def test_a_missing_folder_is_told_before_any_work(words):
+    told = run(*words)
+    assert told.exit_code == 1
+    # The data is missing too, and would be spoken of if it had been looked for.
+    assert "There is no folder 'no-such-folder'. Make it first, or save somewhere else." in told.output

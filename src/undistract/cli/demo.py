@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from undistract.cli.commands import Command
+from undistract.cli.options import Target
 from undistract.cli.talk import Talk
 from undistract.errors import InputError
 from undistract.extras import MissingExtraError
@@ -21,7 +22,7 @@ PICTURES = (".png", ".svg", ".pdf")
 @click.command(cls=Command)
 @click.option(
     "--save",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=Target(),
     metavar="FILE.png",
     help="Save one picture that tells the story (.png, .svg or .pdf). Needs matplotlib.",
 )
@@ -119,5 +120,3 @@ def _check(save: Path) -> None:
     """Say what is wrong with the file name before any work is done."""
     if save.suffix.lower() not in PICTURES:
         raise InputError(f"Cannot save a picture as {save.name!r}; end the name in {', '.join(PICTURES)}.")
-    if not save.parent.is_dir():
-        raise InputError(f"There is no folder {str(save.parent)!r}. Make it first, or save somewhere else.")

@@ -8,15 +8,13 @@ from pathlib import Path
 import click
 
 from undistract.cli.commands import Command
-from undistract.cli.options import file_argument
+from undistract.cli.options import Target, file_argument
 from undistract.cli.talk import Talk
 
 
 @click.command(cls=Command)
 @file_argument("model")
-@click.option(
-    "--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.png", help="Save a picture of it."
-)
+@click.option("--save", type=Target(), metavar="FILE.png", help="Save a picture of it.")
 @click.option(
     "--features", type=click.IntRange(min=1), default=6, show_default=True, help="So many for each direction."
 )

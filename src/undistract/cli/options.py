@@ -23,6 +23,21 @@ ignore_option = click.option("--ignore", multiple=True, metavar="PATTERN", help=
 no_cache_option = click.option("--no-cache", is_flag=True, help="Do not keep rows of videos for the next time.")
 
 
+class Target(click.Path):
+    """A file that will be written: that its folder is missing is told before the work, not after it."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
+        if not path.parent.is_dir():
+            raise click.ClickException(
+                f"There is no folder {str(path.parent)!r}. Make it first, or save somewhere else."
+            )
+        return path
+
+
 def file_argument(name: str, **settings: Any) -> Decorator:
     """Name a file that must be there; whoever opens it says best what is wrong with it."""
     return click.argument(name, type=click.Path(path_type=Path), **settings)
@@ -30,9 +45,7 @@ def file_argument(name: str, **settings: Any) -> Decorator:
 
 def save_option(metavar: str, **settings: Any) -> Decorator:
     """Name the file that is written."""
-    return click.option(
-        "--save", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar=metavar, **settings
-    )
+    return click.option("--save", required=True, type=Target(), metavar=metavar, **settings)
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:

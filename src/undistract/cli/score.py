@@ -25,8 +25,8 @@ ALARMED = 3
 )
 @options.save_option("SCORES", help="Where the scores go, such as match.scores.")
 @click.option("--adapt", is_flag=True, help="Judge each set by its own rows: what most of them do is usual.")
-@click.option("--csv", "table", type=click.Path(path_type=Path), metavar="FILE", help="Also as .csv, .parquet or .npz.")
-@click.option("--render", type=click.Path(path_type=Path), metavar="OUT.mp4", help="Draw the scores onto the clip.")
+@click.option("--csv", "table", type=options.Target(), metavar="FILE", help="Also as .csv, .parquet or .npz.")
+@click.option("--render", type=options.Target(), metavar="OUT.mp4", help="Draw the scores onto the clip.")
 @click.option("--fail-on-alarm", is_flag=True, help=f"Exit with {ALARMED} where anything alarms.")
 @options.ignore_option
 @options.no_cache_option

@@ -173,7 +173,7 @@ def _open(av: Any, path: Path, max_pixels: int) -> Any:
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise InputError(
             f"{path.name} cannot be opened as a video ({_words(error)}). Expected a clip such as .mp4, .mkv or .avi: "
-            "is it complete, and does it play elsewhere?"
+            "is it complete, and does it play elsewhere? Leave it out (--ignore) if not."
         ) from error
 
 
