@@ -65,7 +65,8 @@ def test_the_live_fold_of_a_thousand_events_with_undo_is_that_of_the_log(seed):
         if place % 250 == 249:
             seen = events[: place + 1]
             assert list(live.verdicts(now).items()) == list(standing(seen[::-1] + seen, now=now).items())
-    assert list(live.verdicts(now).items()) == list(stands_by_definition(events, now).items())
+    if seed % 10 == 0:  # the definition looks at every pair
+        assert list(live.verdicts(now).items()) == list(stands_by_definition(events, now).items())
 
 
 GOOD = {"key": key(1), "set_name": "match.mp4", "start": 1, "stop": 4, "peak": 2, "answer": "familiar"}

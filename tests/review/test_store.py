@@ -1,0 +1,251 @@
+"""The store, on SQLite and on PostgreSQL: what was acknowledged is there, once, in order, for good."""
+
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.review.making import key, random_events, verdict
+from undistract.errors import InputError
+from undistract.review import Standing, Verdict, Withdrawal, standing
+
+pytest.importorskip("sqlalchemy", reason='needs SQLAlchemy: pip install "undistract[web]"')
+from undistract.review import ReviewStore
+
+
+def test_events_come_back_as_they_were_in_the_order_of_their_numbers(place):
+    events = random_events(3, 60)
+    with ReviewStore.open(place) as store:
+        assert store.last_number == 0
+        assert [store.record(event) for event in events] == list(range(1, 61))
+        assert store.last_number == 60
+    with ReviewStore.open(place) as store:
+        assert store.events() == list(enumerate(events, start=1))
+        assert store.events(after=57) == list(enumerate(events, start=1))[57:]
+        assert store.events(after=60) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_folding_what_the_store_gives_back_is_the_live_fold(place, seed):
+    events, live = random_events(seed, 150, n_items=10), Standing()
+    with ReviewStore.open(place) as store:
+        for event in events:
+            store.record(event)
+            live.add(event)
+        read = [event for _, event in store.events()]
+    assert list(standing(read, now=50.0).items()) == list(live.verdicts(50.0).items())
+
+
+def test_sending_again_keeps_one_event_and_its_first_time(place):
+    with ReviewStore.open(place) as store:
+        assert store.record(verdict(1, when=5.0)) == 1
+        assert store.record(verdict(2, start=9)) == 2
+        assert store.record(verdict(1, when=7.0)) == 1
+        assert store.events()[0] == (1, verdict(1, when=5.0))
+        assert store.last_number == 2
+
+
+def test_a_key_that_says_something_else_is_refused(place):
+    with ReviewStore.open(place) as store:
+        store.record(verdict(1))
+        for other in (verdict(1, "anomaly"), verdict(1, note="no"), Withdrawal(key(1), of=key(1))):
+            with pytest.raises(InputError, match=r"has event 1, which says something else"):
+                store.record(other)
+        assert store.last_number == 1
+
+
+def test_only_a_known_verdict_can_be_withdrawn(place):
+    with ReviewStore.open(place) as store:
+        store.record(verdict(1))
+        assert store.record(Withdrawal(key(2), of=key(1))) == 2
+        assert store.record(Withdrawal(key(3), of=key(1))) == 3  # a second person presses undo
+        for unknown in (key(9), key(2)):
+            with pytest.raises(InputError, match=f"no verdict {unknown}"):
+                store.record(Withdrawal(key(4), of=unknown))
+        assert store.last_number == 3
+
+
+def test_evidence_comes_back_to_the_bit(place):
+    rng = np.random.default_rng(0)
+    deviation, rows = rng.normal(size=7), rng.normal(size=(5, 7)).astype(np.float32)
+    with ReviewStore.open(place, about={"n_features": 7}) as store:
+        store.record(verdict(1, "anomaly"), deviation)
+        store.record(verdict(2, "calm"), np.asfortranarray(rows))
+        store.record(verdict(3, "unsure"))
+        store.record(verdict(1, "anomaly"), deviation + 1)  # sent again: the first holds
+    with ReviewStore.open(place) as store:
+        assert np.array_equal(store.evidence(key(1)), deviation)
+        assert np.array_equal(store.evidence(key(2)), rows)
+        assert store.evidence(key(2)).dtype == np.float64
+        assert store.evidence(key(3)) is None
+        assert store.evidence(key(4)) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "evidence", "words"),
+    [
+        ("familiar", np.ones((2, 3)), r"shape \(2, 3\), expected \(3,\)"),
+        ("familiar", np.ones(4), r"shape \(4,\), expected \(3,\)"),
+        ("calm", np.ones(3), r"shape \(3,\), expected \(n, 3\)"),
+        ("calm", np.ones((0, 3)), r"shape \(0, 3\)"),
+        ("unsure", np.ones(3), "expected none"),
+        ("anomaly", [1.0, np.nan, 0.0], "NaN or infinity"),
+    ],
+)
+def test_evidence_that_does_not_fit_is_refused_and_nothing_is_recorded(tmp_path, answer, evidence, words):
+    with ReviewStore.open(tmp_path / "match.review", about={"n_features": 3}) as store:
+        with pytest.raises(InputError, match=words):
+            store.record(verdict(1, answer), evidence)
+        assert store.last_number == 0
+
+
+def test_a_review_is_about_the_same_features_when_it_is_opened_again(place):
+    about = {"n_features": 3, "scores": "match.scores", "names": ["ä", "b"]}
+    ReviewStore.open(place, about=about).close()
+    with ReviewStore.open(place) as store:
+        assert store.about == about
+    with ReviewStore.open(place, about={"n_features": 3, "scores": "moved"}) as store:
+        assert store.about == about
+    with pytest.raises(InputError, match="rows with 3 features, these have 4"):
+        ReviewStore.open(place, about={"n_features": 4})
+
+
+@pytest.mark.parametrize("table", ["review_events", "review_evidence"])
+def test_the_database_itself_refuses_to_forget_or_to_change(place, table):
+    from sqlalchemy import create_engine, text
+    from sqlalchemy.exc import DBAPIError
+
+    with ReviewStore.open(place) as store:
+        store.record(verdict(1), [1.0])
+        line = "number, key, kind, body, checksum" if table == "review_events" else "key, shape, numbers, checksum"
+        other = line.replace("number,", "number + 1,") if table == "review_events" else line
+        attempts = [f"DELETE FROM {table}", f"UPDATE {table} SET key = 'x'"]
+        if isinstance(place, Path):
+            attempts.append(f"INSERT OR REPLACE INTO {table} ({line}) SELECT {other} FROM {table}")
+        else:
+            attempts.append(f"TRUNCATE {table}")
+        engine = create_engine(f"sqlite:///{place}" if isinstance(place, Path) else place)
+        for attempt in attempts:
+            with pytest.raises(DBAPIError, match="a review only grows"), engine.begin() as connection:
+                connection.execute(text(attempt))
+        engine.dispose()
+        assert store.events() == [(1, verdict(1))]
+        assert store.evidence(key(1)).tolist() == [1.0]
+
+
+def test_many_threads_share_one_store_and_no_number_is_given_twice(place):
+    numbers = {}
+    with ReviewStore.open(place) as store:
+
+        def write(first):
+            for one in range(first, first + 10):
+                numbers[one] = store.record(verdict(one, start=one))
+                store.record(verdict(one, start=one))
+
+        threads = [threading.Thread(target=write, args=(first,)) for first in range(0, 40, 10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(numbers.values()) == list(range(1, 41))
+        assert {event.key: number for number, event in store.events()} == {key(one): numbers[one] for one in numbers}
+
+
+WRITER = """
+import sys
+from tests.review.making import verdict
+from undistract.review import ReviewStore
+
+place, first = sys.argv[1], int(sys.argv[2])
+with ReviewStore.open(place) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for one in range(first, first + 40):
+        print(store.record(verdict(one, start=one)), flush=True)
+"""
+
+
+def test_a_reader_never_misses_a_number_while_processes_write(place):
+    """A reader asks for what came after the last it saw; a smaller number must not appear later."""
+    root = str(Path(__file__).parents[2])
+    line = [sys.executable, "-c", WRITER, str(place)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": root}
+    writers = [subprocess.Popen([*line, str(first)], **pipes) for first in (0, 1000)]
+    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2  # both may begin it at once
+    seen = []
+    with ReviewStore.open(place) as store:
+        for writer in writers:
+            print(file=writer.stdin, flush=True)
+        running = True
+        while running:
+            running = any(writer.poll() is None for writer in writers)
+            seen += store.events(after=len(seen))
+    told = sorted(int(number) for writer in writers for number in writer.communicate()[0].split())
+    assert told == [number for number, _ in seen] == list(range(1, 81))
+    assert len({event.key for _, event in seen}) == 80
+
+
+def test_an_older_review_is_lifted_in_one_step_or_not_at_all(place, monkeypatch):
+    from undistract.review import tables
+
+    with ReviewStore.open(place) as store:
+        store.record(verdict(1))
+
+    def step(connection):
+        connection.exec_driver_sql("CREATE TABLE review_votes (number INTEGER)")
+        if broken:
+            raise InputError("a step that fails")
+
+    monkeypatch.setattr(tables, "SCHEMA", 2)
+    monkeypatch.setitem(tables.STEPS, 1, step)
+    broken = True
+    with pytest.raises(InputError, match="a step that fails"):
+        ReviewStore.open(place)
+    broken = False
+    ReviewStore.open(place).close()  # the table of the failed step is not in the way
+    with ReviewStore.open(place) as store:
+        assert store.events() == [(1, verdict(1))]
+    monkeypatch.setattr(tables, "SCHEMA", 1)
+    with pytest.raises(InputError, match=r"of schema 2, made by a newer undistract; this one reads up to schema 1"):
+        ReviewStore.open(place)
+
+
+def test_a_closed_store_says_so(place):
+    store = ReviewStore.open(place)
+    store.close()
+    store.close()
+    with pytest.raises(InputError, match="is closed"):
+        store.record(verdict(1))
+
+
+def test_what_the_review_is_about_must_be_plain(tmp_path):
+    with pytest.raises(InputError, match="plain values"):
+        ReviewStore.open(tmp_path / "match.review", about={"names": {1, 2}})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["mysql://host/name", "sqlite://", "postgresql+psycopg://me:hidden@host:port/name"])
+def test_another_url_is_refused_without_telling_a_password(where):
+    with pytest.raises(InputError, match=r"postgresql\+psycopg://user@host/name") as refusal:
+        ReviewStore.open(where)
+    assert "hidden" not in str(refusal.value)
+
+
+def test_a_server_that_does_not_answer_is_one_sentence_without_a_password(tmp_path):
+    pytest.importorskip("psycopg", reason='needs psycopg: pip install "undistract[postgres]"')
+    with pytest.raises(InputError, match="cannot be read or written") as refusal:
+        ReviewStore.open(f"postgresql+psycopg://me:hidden@/name?host={tmp_path}")
+    assert "hidden" not in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_names_that_no_file_system_should_have_survive(place):
+    odd = Verdict(key(1), "caf\udce9\0.mp4", 0, 1, 0, "calm", who="猫", note="' ; -- \0")
+    with ReviewStore.open(place) as store:
+        store.record(odd)
+        assert store.events() == [(1, odd)]
+        assert store.record(replace(odd, when=9.0)) == 1
