@@ -28,10 +28,10 @@ _WRITING = {
                pg_advisory_xact_lock(7241986320165)""",
 }
 _ANEW = "Nothing of this was recorded, and it can be sent again."
-_DAMAGED = "is damaged. Bring back a copy from before, or start a new review."
+_BEFORE = "Bring back a copy from before, or begin a new review."
 _WORDS = {
     "SQLITE_NOTADB": "is not a review. Give the path of one, or of a file that is not there yet.",
-    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_CORRUPT": f"is damaged. {_BEFORE}",
     "SQLITE_FULL": f"cannot grow: the disk is full. {_ANEW} Make room first.",
     "SQLITE_BUSY": f"was kept busy by another program for {PATIENCE} s. {_ANEW}",
     "SQLITE_READONLY": "may not be written. Change its permissions, or copy it to another place.",
@@ -92,7 +92,7 @@ class Database:
 
     def damaged(self, what: str) -> FileError:
         """Return the error that says so."""
-        return FileError(f"{self.name} {_DAMAGED[:-1]} ({what}).")
+        return FileError(f"{self.name} is damaged ({what}). {_BEFORE}")
 
     def _opened(self) -> Engine:
         if self._engine is None:
@@ -105,6 +105,8 @@ class Database:
             yield
         except (DBAPIError, sqlite3.Error) as error:
             raise FileError(f"{self.name} {_words(error)}") from error
+        except UnicodeDecodeError as error:  # words of SQLite about a damaged file, quoting it
+            raise self.damaged("its words are none") from error
 
     def _check_file(self, path: Path, create: bool) -> None:
         if path.exists() and not path.is_file():
@@ -116,7 +118,7 @@ class Database:
         with self.reading() as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
             if found != "ok":
-                raise self.damaged(str(found))
+                raise self.damaged(str(found).splitlines()[-1])
 
 
 def _url(where: str | Path) -> URL:

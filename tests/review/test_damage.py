@@ -1,0 +1,225 @@
+"""Files that are no review, damaged ones, full disks: one sentence, nothing half-written, and sending again works."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from tests.review.making import key, random_events, verdict
+from undistract.errors import FileError
+from undistract.review import Verdict, Withdrawal
+
+pytest.importorskip("sqlalchemy", reason='needs SQLAlchemy: pip install "undistract[web]"')
+from undistract.review import ReviewStore
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "match.review"
+
+
+def fill(path, count=40):
+    """Write a review, and return what it holds."""
+    events = random_events(1, count)
+    with ReviewStore.open(path, about={"n_features": 2}) as store:
+        for event in events:
+            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("familiar", "anomaly") else None)
+    return read(path)
+
+
+def read(path):
+    with ReviewStore.open(path, create=False) as store:
+        events = store.events()
+        evidence = {event.key: store.evidence(event.key) for _, event in events}
+        return store.about, events, {key: None if one is None else one.tolist() for key, one in evidence.items()}
+
+
+def test_a_file_of_another_kind_is_refused_and_left_alone(path):
+    path.write_bytes(b"set,row,after\n" * 1000)
+    with pytest.raises(FileError, match=r"match.review is not a review"):
+        ReviewStore.open(path)
+    assert path.read_bytes() == b"set,row,after\n" * 1000
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE bookmarks (page)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="holds no review"):
+        ReviewStore.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_or_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(FileError, match="is not a file"):
+        ReviewStore.open(tmp_path)
+    with pytest.raises(FileError, match=r"there is no folder .*absent"):
+        ReviewStore.open(tmp_path / "absent" / "match.review")
+
+
+def test_reading_a_review_that_is_not_there_does_not_begin_one(path):
+    with pytest.raises(FileError, match="There is no file"):
+        ReviewStore.open(path, create=False)
+    assert not path.exists()
+
+
+def test_a_review_that_was_killed_while_it_began_can_be_begun_again(path):
+    path.touch()  # what SQLite leaves behind
+    with ReviewStore.open(path) as store:
+        assert store.record(verdict(1)) == 1
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_review_is_refused(path, share):
+    fill(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(FileError, match=r"is damaged|is not a review"):
+        read(path)
+
+
+def test_a_damaged_review_is_read_as_it_was_or_refused(path, tmp_path):
+    """300 mutations; what is read is never something else."""
+    held, outcomes = fill(path), []
+    whole = path.read_bytes()
+    damaged = tmp_path / "damaged.review"
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        content = bytearray(whole)
+        for place in rng.integers(0, [100, len(whole)][seed % 5 > 0], size=rng.integers(1, 5)).tolist():
+            content[place] ^= int(rng.integers(1, 256))
+        damaged.write_bytes(content)
+        try:
+            assert read(damaged) == held, f"seed {seed} was believed"
+            outcomes.append("read")
+        except FileError as error:
+            outcomes.append("refused" if "\n" not in str(error) else f"too many words: {error}")
+    assert set(outcomes) == {"read", "refused"}
+    assert min(outcomes.count("read"), outcomes.count("refused")) > 30  # unused bytes are many
+
+
+@contextmanager
+def disk_of(pages):
+    """Let SQLite believe that the disk holds no more than so many pages."""
+    from sqlalchemy import event
+    from sqlalchemy.pool import Pool
+
+    def limit(connection, _):
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(Pool, "connect", limit)
+    try:
+        yield
+    finally:
+        event.remove(Pool, "connect", limit)
+
+
+@contextmanager
+def file_size_of(n_bytes):
+    """Let writing fail beyond so many bytes, as a quota or a broken disk does."""
+    resource = pytest.importorskip("resource", reason="limits of files need a POSIX system")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_told_and_the_same_event_goes_in_when_there_is_room(path):
+    rows = np.ones((200, 50))  # 80 kB: the event fits, its evidence does not
+    with disk_of(20), ReviewStore.open(path) as store:
+        store.record(verdict(1))
+        with pytest.raises(FileError, match=r"the disk is full. Nothing of this was recorded"):
+            store.record(verdict(2, "calm", start=9), rows)
+        assert store.events() == [(1, verdict(1))]
+        assert store.record(verdict(3, start=20)) == 2  # it goes on with what fits
+    with ReviewStore.open(path) as store:
+        assert store.record(verdict(2, "calm", start=9), rows) == 3
+        assert np.array_equal(store.evidence(key(2)), rows)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_error_of_the_disk_leaves_nothing_half_written(path, seed):
+    rng = np.random.default_rng(seed)
+    with ReviewStore.open(path) as store:
+        store.record(verdict(0))
+        number, refusal = 1, ""
+        with file_size_of(path.stat().st_size + int(rng.integers(-9000, 9000))):
+            while not refusal:
+                try:
+                    store.record(verdict(number, start=number), rng.normal(size=rng.integers(1, 3000)))
+                    number += 1
+                except FileError as error:
+                    refusal = str(error)
+        assert "Nothing of this was recorded" in refusal
+        assert store.last_number == number
+        assert store.record(verdict(number, start=number), [1.0]) == number + 1
+        assert len(store.events()) == number + 1
+    assert len(read(path)[1]) == number + 1
+
+
+def test_another_program_that_keeps_the_file_busy_is_named_as_the_cause(path, monkeypatch):
+    from undistract.review import database
+
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    with ReviewStore.open(path) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(FileError, match="was kept busy by another program"):
+            store.record(verdict(1))
+        other.execute("ROLLBACK")
+        other.close()
+        assert store.record(verdict(1)) == 1
+
+
+READER = """
+import os, sys
+from tests.review.making import verdict
+from undistract.errors import FileError
+from undistract.review import ReviewStore
+
+path = sys.argv[1]
+ReviewStore.open(path + "-other").close()  # imports all that is needed, while it may be read
+os.chmod(path, 0o444)
+os.chdir(os.path.dirname(path))
+os.chmod(".", 0o555)
+os.getuid() or os.setuid(65534)  # root may write anywhere
+with ReviewStore.open(os.path.basename(path), create=False) as store:
+    print(store.last_number)
+    try:
+        store.record(verdict(99))
+    except FileError as error:
+        print(error)
+"""
+
+
+def test_a_review_can_be_read_where_nothing_may_be_written():
+    """As somebody else's file on a shared disk."""
+    with TemporaryDirectory() as folder:  # every user may pass through its parents, unlike those of tmp_path
+        path = Path(folder, "match.review")
+        held = fill(path, 5)
+        line = [sys.executable, "-c", READER, str(path)]
+        told = subprocess.run(line, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+        path.parent.chmod(0o755)
+    assert told.stdout.startswith(f"{len(held[1])}\n"), told.stderr
+    assert "may not be written" in told.stdout
+
+
+def test_the_journal_is_gone_when_recording_is_over(path):
+    """So that the one file, copied, is the review."""
+    with ReviewStore.open(path) as store:
+        store.record(verdict(1))
+        store.record(Withdrawal(key(2), of=key(1)))
+        copy = path.with_name("copy.review")
+        copy.write_bytes(path.read_bytes())
+        assert [one.name for one in sorted(path.parent.iterdir())] == ["copy.review", "match.review"]
+        with ReviewStore.open(copy) as other:
+            assert other.events() == store.events()
+            assert isinstance(other.events()[0][1], Verdict)
