@@ -15,7 +15,7 @@ from undistract.demo import Demo
 from undistract.detect import FocusDetector
 from undistract.errors import EvidenceWarning
 from undistract.focus import Focus
-from undistract.report.render import write_clip
+from undistract.report.clip_writer import write_clip
 from undistract.sets.drawn_clips import dots_under_light
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow import Model, Reading, ScoredSets, learn, read_sets, render, score, write_report

@@ -14,8 +14,9 @@ from matplotlib.image import imread
 
 from undistract.errors import InputError
 from undistract.report.bars import LONGEST_NAME, bars_figure
-from undistract.report.pictures import LARGEST_SIDE, diverging, picture, plot
+from undistract.report.pictures import LARGEST_SIDE, picture, plot
 from undistract.report.plots import new_figure
+from undistract.report.png import diverging
 from undistract.report.words import readable
 
 from .reading import Reading

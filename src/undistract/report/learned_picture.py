@@ -8,8 +8,8 @@ import numpy as np
 
 from undistract.report.bars import draw_strongest
 from undistract.report.contents import Learned, as_image
-from undistract.report.pictures import diverging
 from undistract.report.plots import AMBER, BLUE, draw_spectrum, draw_title, new_figure
+from undistract.report.png import diverging
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

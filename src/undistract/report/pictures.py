@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from base64 import b64encode
-from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from io import StringIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from undistract.arrays import Floats, Rows
-from undistract.errors import InputError
+from undistract.arrays import Rows
 from undistract.extras import need
 from undistract.report.html import Html, element, safe
-from undistract.report.plots import AMBER, BLUE
+from undistract.report.png import png, shrunk
 from undistract.report.style import NIGHT
 
 if TYPE_CHECKING:
@@ -71,7 +70,8 @@ def picture(
     >>> picture(np.array([[0.0, 1.0], [1.0, 0.0]]), "a chessboard")
     '<figure><img src="data:image/png;base64,...
     """
-    data = pixels if isinstance(pixels, bytes) else _png(_small(np.asarray(pixels)), limits, signed)
+    small = pixels if isinstance(pixels, bytes) else shrunk(np.asarray(pixels), LARGEST_SIDE)
+    data = small if isinstance(small, bytes) else png(small, limits=limits, signed=signed)
     shown = element("img", src=f"data:image/png;base64,{b64encode(data).decode()}", alt=caption)
     return element("figure", shown, *([element("figcaption", caption)] if caption else []))
 
@@ -103,58 +103,3 @@ def _tag(found: re.Match[str]) -> str:
     tag = re.sub(r"font: ([^;\"]*?px) [^;\"]*", r"font: \1 var(--font)", tag)
     # Hundredths of a point are enough for anybody.
     return re.sub(r'\sd="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), tag)
-
-
-def _png(pixels: Rows, limits: tuple[float, float] | None, signed: bool) -> bytes:
-    if pixels.ndim == 3:
-        whole = np.issubdtype(pixels.dtype, np.integer)
-        return _encoded(np.clip(pixels, 0, 255).astype(np.uint8) if whole else np.clip(_finite(pixels), 0.0, 1.0))
-    grey = _finite(pixels)
-    if signed:
-        return _encoded(diverging(grey / (float(np.abs(grey).max()) or 1.0)))
-    low, high = limits if limits is not None else (float(grey.min()), float(grey.max()))
-    return _encoded(np.clip((grey - low) / ((high - low) or 1.0), 0.0, 1.0))
-
-
-def _finite(pixels: Rows) -> Floats:
-    return np.nan_to_num(pixels.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def diverging(values: Floats) -> Floats:
-    """Colour values from -1 to 1: blue, white at zero, amber; (..., 3) from 0 to 1.
-
-    Examples
-    --------
-    >>> diverging(np.array([0.0]))
-    array([[1., 1., 1.]])
-    """
-    from_hex = need("matplotlib.colors", extra="plot", to="Drawing plots").to_rgb
-    end = np.where(values[..., None] >= 0, from_hex(AMBER[0]), from_hex(BLUE[0]))
-    strength = np.minimum(np.abs(values), 1.0)[..., None]
-    mixed: Floats = 1.0 - strength * (1.0 - end)
-    return mixed
-
-
-def _encoded(pixels: Rows) -> bytes:
-    image = need("matplotlib.image", extra="plot", to="Drawing plots")
-    held = BytesIO()
-    options: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0} if pixels.ndim == 2 else {}
-    image.imsave(held, pixels, format="png", metadata={"Software": None}, **options)
-    return held.getvalue()
-
-
-def _small(pixels: Rows) -> Rows:
-    """Average blocks of pixels until the longer side fits."""
-    if pixels.ndim not in (2, 3) or 0 in pixels.shape or (pixels.ndim == 3 and pixels.shape[2] != 3):
-        raise InputError(
-            f"An image has shape {pixels.shape}; expected (height, width) for grey or (height, width, 3) for colours."
-        )
-    block = -(-max(pixels.shape[:2]) // LARGEST_SIDE)
-    if block == 1:
-        return pixels
-    height, width = (side // block for side in pixels.shape[:2])
-    if not height or not width:
-        return pixels[::block, ::block]
-    cut = pixels[: height * block, : width * block].reshape(height, block, width, block, *pixels.shape[2:])
-    smaller: Rows = cut.mean(axis=(1, 3)).astype(pixels.dtype)
-    return smaller

@@ -13,7 +13,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,14 +23,13 @@ import numpy.typing as npt
 from undistract.arrays import Floats, Ints
 from undistract.errors import EvidenceWarning, InputError
 from undistract.extras import need
+from undistract.report.clip_writer import TICKS, ClipWriter
 from undistract.report.plots import AMBER, BLUE, FAINT, GREY, INK
+from undistract.report.png import Picture, colour
 from undistract.sets.videos import read_frames
-
-Picture = npt.NDArray[np.uint8]
 
 LEAST_WIDTH, MARGIN = 640, 8
 TRACK, SHARE, CAPTION = 72, 28, 20  # heights in pixels
-TICKS = 1000  # times are kept to a thousandth of a second
 
 
 def render_video(
@@ -83,28 +81,13 @@ def render_video(
                         picture = _enlarged(frame)
                         if strip is None:
                             strip = _Strip.drawn(picture.shape[1], rows, alarmed, threshold)
-                            writer = _Writer.opened(av, container, picture.shape[1], len(picture) + len(strip.picture))
+                            writer = ClipWriter.opened(
+                                av, container, picture.shape[1], len(picture) + len(strip.picture)
+                            )
                         writer.write(_composed(picture, strip, rows, alarmed, now), now)
             writer.close()
         part.replace(save)
     return save
-
-
-def write_clip(path: str | Path, frames: Picture, *, rate: float = 10.0) -> Path:
-    """Write frames (n, height, width, 3) as an mp4, `rate` of them in a second.
-
-    Examples
-    --------
-    >>> write_clip("grey.mp4", np.full((20, 64, 96, 3), 128, dtype=np.uint8))  # doctest: +SKIP
-    PosixPath('grey.mp4')
-    """
-    av = need("av", extra="video", to="Writing videos")
-    with av.open(str(path), "w") as container:
-        writer = _Writer.opened(av, container, frames.shape[2], frames.shape[1])
-        for number, frame in enumerate(frames):
-            writer.write(frame, number / rate)
-        writer.close()
-    return Path(path)
 
 
 @dataclass(frozen=True)
@@ -166,17 +149,17 @@ class _Strip:
         called = np.array([alarmed[a:b].any() for a, b in spans])
         tall = np.where(np.isfinite(values), np.rint((values - low) * unit), 0).astype(int)
         top = CAPTION
-        _bars(strip, tall, top, TRACK, np.where(called[:, None], _colour(AMBER[0]), _colour(GREY[1])))
+        _bars(strip, tall, top, TRACK, np.where(called[:, None], colour(AMBER[0]), colour(GREY[1])))
         if threshold is not None:
             line = top + TRACK - 1 - round((threshold - low) * unit)
-            strip[line, MARGIN:-MARGIN][np.arange(inside) % 8 < 5] = _colour(INK)
+            strip[line, MARGIN:-MARGIN][np.arange(inside) % 8 < 5] = colour(INK)
         _write(strip, "strangeness" + ("" if threshold is None else ", threshold dashed"), MARGIN, top - 6, FAINT)
         if alarmed.any():
             _write(strip, "alarm", width - MARGIN - 44, top - 6, AMBER[1])
         if rows.share is not None:
             shares = np.array([np.nan_to_num(rows.share[a:b]).max() for a, b in spans])
             top += TRACK + CAPTION
-            _bars(strip, np.rint(np.clip(shares, 0, 1) * SHARE).astype(int), top, SHARE, _colour(BLUE[0]))
+            _bars(strip, np.rint(np.clip(shares, 0, 1) * SHARE).astype(int), top, SHARE, colour(BLUE[0]))
             _write(strip, "ignored share, 0 to 1", MARGIN, top - 6, FAINT)
         return made
 
@@ -196,51 +179,15 @@ def _bars(strip: Picture, tall: Ints, top: int, height: int, colours: Any) -> No
 def _composed(picture: Picture, strip: _Strip, rows: _Rows, alarmed: npt.NDArray[np.bool_], now: float) -> Picture:
     below = strip.picture.copy()
     column, row = strip.column(now), rows.at(now)
-    below[CAPTION // 2 :, column : column + 2] = _colour(INK)
+    below[CAPTION // 2 :, column : column + 2] = colour(INK)
     picture = picture.copy()
     if row >= 0 and alarmed[row]:
         for side in (np.s_[:6], np.s_[-6:], np.s_[:, :6], np.s_[:, -6:]):
-            picture[side] = _colour(AMBER[0])
+            picture[side] = colour(AMBER[0])
     return np.concatenate([picture, below])
 
 
-def _colour(name: str) -> Picture:
-    return np.array([int(name[place : place + 2], 16) for place in (1, 3, 5)], dtype=np.uint8)
-
-
-def _write(picture: Picture, words: str, left: int, baseline: int, colour: str) -> None:
+def _write(picture: Picture, words: str, left: int, baseline: int, ink: str) -> None:
     cv2 = need("cv2", extra="video", to="Writing videos")
-    tint = tuple(_colour(colour).tolist())
+    tint = tuple(colour(ink).tolist())
     cv2.putText(picture, words, (left, baseline), cv2.FONT_HERSHEY_SIMPLEX, 0.42, tint, 1, cv2.LINE_AA)
-
-
-@dataclass
-class _Writer:
-    """Encodes pictures, each with its own time."""
-
-    av: Any
-    container: Any
-    stream: Any
-    last: int = -1
-
-    @classmethod
-    def opened(cls, av: Any, container: Any, width: int, height: int) -> _Writer:
-        codec = "libx264" if "libx264" in av.codecs_available else "mpeg4"
-        stream = container.add_stream(codec, rate=TICKS)
-        stream.width, stream.height, stream.pix_fmt = width, height + height % 2, "yuv420p"
-        stream.codec_context.time_base = Fraction(1, TICKS)
-        if codec == "libx264":
-            stream.options = {"crf": "20", "preset": "veryfast"}
-        return cls(av, container, stream)
-
-    def write(self, picture: Picture, now: float) -> None:
-        if len(picture) % 2:
-            picture = np.concatenate([picture, picture[-1:]])
-        frame = self.av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
-        # Times must rise, also where a damaged clip says otherwise.
-        self.last = max(self.last + 1, round(now * TICKS))
-        frame.pts, frame.time_base = self.last, Fraction(1, TICKS)
-        self.container.mux(self.stream.encode(frame))
-
-    def close(self) -> None:
-        self.container.mux(self.stream.encode(None))
