@@ -246,3 +246,34 @@ def test_the_ucsd_clips_are_read_whole(data):
     np.testing.assert_allclose(times, np.arange(180) / 10, atol=1e-3)
     # The same frames, from the original images; H.264 and its range of brightness cost about two grey levels.
     assert np.abs(frames.astype(int) - small).mean() < 3
+
+
+@pytest.mark.parametrize(
+    ("ending", "codec"), [("mp4", "libx264"), ("mkv", "libx264"), ("avi", "mpeg4"), ("webm", "libvpx-vp9")]
+)
+@pytest.mark.parametrize("between", [(0.0, 1.0), (3.05, 4.0), (4.0, 4.0), (5.5, 99.0), (-3.0, 0.4)])
+def test_a_stretch_is_the_same_frames_at_the_same_times(tmp_path, ending, codec, between):
+    path = write_clip(tmp_path / f"clip.{ending}", dots(), codec=codec)
+    frames, times, _ = whole(path)
+    since, until = between
+    inside = (times >= since) & (times <= until)
+    pieces = list(read_frames(path, between=between))
+    np.testing.assert_array_equal(np.concatenate([piece for _, piece in pieces]), times[inside])
+    np.testing.assert_array_equal(np.concatenate([piece for piece, _ in pieces]), frames[inside])
+
+
+def test_a_late_stretch_is_reached_without_reading_what_comes_before(tmp_path):
+    """Half of the file is overwritten before it; only a reader that leaps does not meet the damage."""
+    path = write_clip(tmp_path / "clip.mp4", dots(200, noise=40), movflags="+faststart")
+    whole_frames, times, _ = whole(path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 4 : len(content) // 2] = bytes(len(content) // 2 - len(content) // 4)
+    path.write_bytes(content)
+    (frames, found), *_ = read_frames(path, between=(15.0, 16.0))
+    np.testing.assert_array_equal(found, times[150:161])
+    np.testing.assert_array_equal(frames, whole_frames[150:161])
+
+
+def test_a_stretch_beyond_the_end_is_said_with_its_seconds(clip):
+    with pytest.raises(InputError, match=r"no frame that can be read from 70.00 s to 80.00 s"):
+        list(read_frames(clip, between=(70.0, 80.0)))

@@ -15,7 +15,7 @@ from undistract.report.png import Picture
 TICKS = 1000  # times are kept to a thousandth of a second
 
 # The first that this PyAV has is taken, with its settings; all but the last play in a browser.
-CODECS: Final = {
+CODECS: Final[dict[str, dict[str, str]]] = {
     "libx264": {"crf": "20", "preset": "veryfast", "forced-idr": "1"},
     "libvpx-vp9": {"crf": "30", "b": "0", "deadline": "realtime", "cpu-used": "8"},
     "mpeg4": {},
@@ -74,14 +74,18 @@ class ClipWriter:
         height: int,
         *,
         key_seconds: float = np.inf,
+        hurried: bool = False,
         codec: str | None = None,
     ) -> ClipWriter:
-        """Begin a stream of pictures; the best codec there is, unless one is named."""
+        """Begin a stream of pictures; the best codec there is, unless one is named.
+
+        Where somebody waits (`hurried`), H.264 takes a third of the time, and twice the bytes.
+        """
         chosen = codec or next(name for name in CODECS if name in av.codecs_available)
         stream = container.add_stream(chosen, rate=TICKS)
         stream.width, stream.height, stream.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
         stream.codec_context.time_base = Fraction(1, TICKS)
-        stream.options = dict(CODECS[chosen])
+        stream.options = CODECS[chosen] | ({"preset": "ultrafast"} if hurried and chosen == "libx264" else {})
         return cls(av, container, stream, key_seconds)
 
     def write(self, picture: Picture, now: float) -> None:

@@ -22,6 +22,7 @@ from undistract.sets.feature_set import FeatureSet
 from undistract.sets.frame_rows import frame_rows
 from undistract.sets.row_stream import Piece
 from undistract.sets.video_report import Ledger, VideoReport
+from undistract.sets.video_seek import seek_before
 
 __all__ = ["read_frames", "video_rows", "video_set"]
 
@@ -42,6 +43,7 @@ def read_frames(
     grey: bool = False,
     size: tuple[int, int] | None = None,
     every: int = 1,
+    between: tuple[float, float] | None = None,
     max_pixels: int = MAX_PIXELS,
     on_report: Reporter | None = None,
 ) -> Iterator[tuple[Frames, Floats]]:
@@ -57,6 +59,9 @@ def read_frames(
         Scale every frame to it (area-averaged).
     every : int
         Keep only each so-many-th frame.
+    between : pair of float, optional
+        Only frames from one second to another; what comes before is leapt over where the file allows it. Nothing is
+        said about lost frames then.
     max_pixels : int
         Larger frames are refused before memory is taken for them.
     on_report : callable, optional
@@ -84,8 +89,13 @@ def read_frames(
         ledger = _ledger(container, stream)
         shape: tuple[int, int] | None = None
         pending: list[tuple[Frames, float]] = []
+        since, until = between or (-np.inf, np.inf)
+        if between is not None:
+            seek_before(av, container, stream, since)
         for number, (frame, time) in enumerate(_decoded(av, container, stream, ledger, path, max_pixels)):
-            if number % every:
+            if time > until:
+                break
+            if number % every or time < since:
                 continue
             image = _image(frame, grey, size, shape)
             shape = image.shape[:2]
@@ -94,12 +104,15 @@ def read_frames(
                 yield _stacked(pending)
                 pending = []
         if shape is None:
+            where = "" if between is None else f" from {since:.2f} s to {until:.2f} s"
             raise InputError(
-                f"{path.name} holds no frame that can be read; expected a video with frames of at most {max_pixels:,} "
-                "pixels. Is the file complete, and does it play elsewhere?"
+                f"{path.name} holds no frame that can be read{where}; expected a video with frames of at most "
+                f"{max_pixels:,} pixels. Is the file complete, and does it play elsewhere?"
             )
         if pending:
             yield _stacked(pending)
+        if between is not None:
+            return
         report = _report(path, stream, ledger, shape if size is None else None)
     if on_report is not None:
         on_report(report)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from undistract.arrays import Rows
 from undistract.detect import Alarm, FocusDetector, explain
-from undistract.report.contents import Finding, Learned, Report, Run, Shown, image_pictures
+from undistract.report.contents import Finding, Learned, Report, Run, Shown
 from undistract.report.page import write_page
 from undistract.sets.feature_set import FeatureSet
+from undistract.workflow.item_pictures import row_pictures
 from undistract.workflow.model import Model
 from undistract.workflow.scoring import ScoredSets
 
@@ -90,7 +90,7 @@ def _findings(alarms: Sequence[Alarm], by_name: dict[Any, FeatureSet], model: Mo
         if isinstance(model.watch, FocusDetector):
             reasons = explain(model.watch, rows, own, feature_names=model.feature_names)
         for alarm, reason in zip(own, reasons, strict=True):
-            pictures = _pictures(rows[alarm.peak], model) if model.image_shape else ()
+            pictures = row_pictures(model, rows[alarm.peak])
             found[alarm] = Finding(alarm, pictures, reason)
     return tuple(found[alarm] for alarm in chosen)
 
@@ -103,14 +103,8 @@ def _examples(sets: Sequence[FeatureSet], model: Model) -> tuple[tuple[Shown, ..
     for one in list(sets)[:N_EXAMPLES]:
         rows = next(iter(one.chunks()))
         ignored = model.focus.projection_.distracting(rows)
-        chosen.append(_pictures(rows[int(np.argmax((ignored**2).sum(axis=1)))], model))
+        chosen.append(row_pictures(model, rows[int(np.argmax((ignored**2).sum(axis=1)))]))
     return tuple(chosen)
-
-
-def _pictures(row: Rows, model: Model) -> tuple[Shown, ...]:
-    assert model.image_shape is not None
-    clean = model.focus.denoise(row[None, :])[0]
-    return image_pictures(row.reshape(model.image_shape), clean.reshape(model.image_shape))
 
 
 def _settings(model: Model) -> dict[str, Any]:
