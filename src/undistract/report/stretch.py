@@ -56,6 +56,7 @@ def stretch_rows(times: Floats, start: int, stop: int, peak: int) -> tuple[int, 
     >>> stretch_rows(np.arange(10000) / 10, 100, 9000, 8000)
     (7700, 8300)
     """
+    times = np.maximum.accumulate(times)  # the clock of a damaged clip may run backwards
     since, until = times[start] - CONTEXT, times[stop - 1] + CONTEXT
     if until - since > LONGEST:
         since = float(np.clip(times[peak] - LONGEST / 2, since, until - LONGEST))
@@ -135,7 +136,7 @@ def _frames(path: str | Path, since: float, until: float) -> Iterator[tuple[Pict
     for frames, seconds in read_frames(path, between=(since - 0.5 / TICKS, until + 0.5 / TICKS)):
         for frame, now in zip(frames, seconds.tolist(), strict=True):
             if now + 0.5 / TICKS >= due:
-                due = max(due + 1 / FASTEST, now)
+                due = now + 1 / FASTEST
                 yield fitted(frame), now
 
 

@@ -53,7 +53,7 @@ def stretch(
     assert one.source is not None
     first, last = stretch_rows(times, start, stop, peak)
     shown = np.asarray(rows[first : last + 1], dtype=np.float64)
-    beside = _beside(model, shown, slice(start - first if start > first else 0, stop - first), rows, usual)
+    beside = _beside(model, shown, slice(max(start - first, 0), stop - first), rows, usual)
     right = None if beside is None else lambda row, frame: beside(row - first, frame)
     return write_stretch(one.source, times, start, stop, peak, save=save, beside=right)
 

@@ -37,11 +37,13 @@ def views_of(model: Model, one: FeatureSet) -> list[str]:
     >>> views_of(Model(Focus(), image_shape=(2, 2)), FeatureSet("faces", [[1.0, 2.0, 3.0, 4.0]]))
     ['before', 'after', 'taken']
     """
-    if kind_of(model, one) not in ("video", "image"):
+    kind = kind_of(model, one)
+    if kind not in ("video", "image"):
         return []
     if frame_shape(model, one.n_features) is not None:
         return list(VIEWS)
-    if one.source is None or not Path(one.source).exists():
+    lost = one.source is None or not Path(one.source).exists() or (kind == "image" and one.row_names is None)
+    if lost:
         return []
     return list(VIEWS if frame_map(model, np.zeros(one.n_features)) is not None else VIEWS[:1])
 
@@ -51,11 +53,13 @@ def item_picture(
 ) -> bytes | None:
     """Draw a row as a PNG; None where there is nothing to draw.
 
+    A frame that cannot be read any more is an `InputError`.
+
     Parameters
     ----------
     model : Model
     one : FeatureSet
-        The set of the row, with its source; its times are asked for, so it should hold them.
+        The set of the row, with its source and the names of its rows; its times are asked for, so it should hold them.
     rows : (n, d) array
         The rows of the set.
     row : int
@@ -135,7 +139,7 @@ def _frame(one: FeatureSet, row: int) -> Picture:
     """Read the frame or the image file of a row."""
     assert one.source is not None
     source, times, names = Path(one.source), one.times, one.row_names
-    if source.is_dir() and names is not None:
+    if names is not None and source.is_dir():
         image = shrunk(read_image(source / names[row]), LARGEST_WIDTH)
         return np.asarray(image, dtype=np.uint8)
     # Where a damaged file has lost the frame, the next within a second will do.
