@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,10 +21,11 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, cut, describe
+from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, Taught, cut, describe
 from undistract.algebra.cutoff import check_cut
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
+from undistract.algebra.taught import teach
 from undistract.arrays import Rows
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.learned import LearnedDirections
@@ -68,6 +70,8 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     cutoff_ : float
     moments_ : Moments
         All that is remembered of the rows; ``focus.moments_ + more`` learns on.
+    taught_ : Taught or None
+        What people added to them.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     open_sets_: dict[Any, SetMoments]  # sets that may still grow, by name
     closed_moments_: Moments | None  # sets that came whole
+    taught_: Taught | None
 
     def __init__(
         self,
@@ -155,11 +160,28 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         moments = Moments.of(names.watch(sets), self.prior)
         return self._learn_anew(moments, names.found)
 
-    def fit_moments(self, moments: Moments) -> Self:
-        """Learn from moments that were summed up elsewhere; their own prior holds."""
+    def fit_moments(self, moments: Moments, *, taught: Taught | None = None) -> Self:
+        """Learn from moments that were summed up elsewhere; their own prior holds.
+
+        Parameters
+        ----------
+        moments : Moments
+        taught : Taught, optional
+            What people called familiar or confirmed as an anomaly.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> moments = Moments.of(rng.normal([m, 0, 0, 0], 1, size=(50, 4)) for m in range(10))
+        >>> Focus().fit_moments(moments).n_removed_
+        0
+        >>> Focus().fit_moments(moments, taught=Taught([[0, 7, 0, 0]])).n_removed_
+        1
+        """
         if not isinstance(moments, Moments):
             raise InputError(f"fit_moments got {type(moments).__name__}; expected Moments, such as Moments.of(sets).")
-        return self._learn_anew(moments, None)
+        return self._learn_anew(moments, None, taught)
 
     def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
         """Learn on from more rows; a set may come in any number of pieces.
@@ -235,15 +257,17 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
         return names
 
-    def _learn_anew(self, moments: Moments, feature_names: Any) -> Self:
+    def _learn_anew(self, moments: Moments, feature_names: Any, taught: Taught | None = None) -> Self:
         """Learn from moments alone: names of features are those given, or none."""
         with self._all_or_nothing():
             self.__dict__.pop("feature_names_in_", None)
             if feature_names is not None:
                 self.feature_names_in_ = feature_names
-            return self._learn(moments, stacklevel=4)
+            return self._learn(moments, taught, stacklevel=4)
 
-    def _learn(self, moments: Moments, *, may_wait: bool = False, stacklevel: int = 3) -> Self:
+    def _learn(
+        self, moments: Moments, taught: Taught | None = None, *, may_wait: bool = False, stacklevel: int = 3
+    ) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
         check_cushion(self.cushion)
         check_cut(self.cutoff, self.n_remove)
@@ -253,6 +277,9 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if is_learnable(moments):
             spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
             decision = self._decide(spectrum, may_wait)
+        if taught is not None:
+            spectrum, n_removed = teach(spectrum, decision.n_removed, taught)
+            decision = replace(decision, n_removed=n_removed)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
         if moments.names == (None,):
             warnings.warn(
@@ -266,7 +293,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             warnings.warn(caution, EvidenceWarning, stacklevel=stacklevel)
         self.n_features_in_ = moments.n_features
         self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
-        self.open_sets_, self.closed_moments_ = {}, moments
+        self.open_sets_, self.closed_moments_, self.taught_ = {}, moments, taught
         return self
 
     def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:

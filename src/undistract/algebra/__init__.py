@@ -7,6 +7,7 @@ from undistract.algebra.moments import Moments
 from undistract.algebra.projection import Projection
 from undistract.algebra.set_moments import SetMoments
 from undistract.algebra.spectrum import Spectrum
+from undistract.algebra.taught import Taught
 from undistract.algebra.words import describe
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "RankedFunction",
     "SetMoments",
     "Spectrum",
+    "Taught",
     "cut",
     "describe",
     "rank_functions",

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra.spectrum import Spectrum
+from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
 from undistract.errors import InputError
 
 # Chosen on other trials than the reported ones: benchmarks/cutoff_study.py, docs/evidence.md.
-AUTOMATIC_CUTOFF = 0.95
 STANDING_APART = 0.9
 GAP = 1.5
 MOST_UNEVEN = 0.25

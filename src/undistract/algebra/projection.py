@@ -91,6 +91,11 @@ class Projection(ABC):
         """g(x): the part of each row that the projection removes, in the original features, (n, d)."""
         return X - self.back(self(X))
 
+    def visible(self, deviations: Rows) -> Rows:
+        """Return the part of each deviation that is orthogonal to the removed patterns, (n, d)."""
+        complement = Complement.of(self.patterns)
+        return complement.rows(complement.coordinates(deviations))
+
     def ignored_share(self, deviations: Rows) -> Floats:
         """How much of each deviation's squared length lies in the span of the removed patterns, (n,), 0 to 1."""
         kept = (Complement.of(self.patterns).coordinates(deviations) ** 2).sum(axis=1)

@@ -20,6 +20,10 @@ from undistract.arrays import Floats
 from undistract.errors import InputError
 
 CUSHION = 0.1
+# From this distraction on a direction goes by itself; chosen in benchmarks/cutoff_study.py.
+AUTOMATIC_CUTOFF = 0.95
+# A direction was told by people if at least this share of its variation inside sets is theirs.
+MOSTLY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class Spectrum:
     (array([1., 1.]), array([ 1., -1.]))
     """
 
-    distraction: Floats  # (q,) λ, largest first
+    distraction: Floats  # (q,) λ, largest first; what people told to ignore stands before what the sets show
     debiased: Floats  # (q,) the same, as it would read with endless rows per set
     filters: Floats  # (d, q) with filtersᵀ · metric · filters = I
     patterns: Floats  # (d, q) metric · filters
@@ -53,6 +57,7 @@ class Spectrum:
     n_moving: int  # how many directions vary inside sets, the first so many
     unevenness: Floats  # (q,) how unevenly sets vary where each pattern lies; 0: all alike
     evidence: Evidence
+    taught: Floats | None = None  # (q,) the share of the variation inside sets that people taught; None: nobody did
 
     @classmethod
     def of(cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False) -> Spectrum:
@@ -84,6 +89,14 @@ class Spectrum:
         nothing = np.zeros((moments.n_features, 0))
         evidence = Evidence.of(moments, 0)
         return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, 0, np.zeros(0), evidence)
+
+    @property
+    def n_told(self) -> int:
+        """How many of the first directions distract because people said so."""
+        if self.taught is None:
+            return 0
+        told = (self.taught >= MOSTLY) & (self.distraction >= AUTOMATIC_CUTOFF)
+        return int(np.argmin(np.append(told, False)))
 
     @property
     def n_features(self) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from undistract.algebra.cutoff import AUTOMATIC_CUTOFF, Cut
-from undistract.algebra.spectrum import Spectrum
+from undistract.algebra.cutoff import Cut
+from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
 
 
 def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
@@ -36,7 +36,7 @@ def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
         _what(spectrum, cut, removal),
         _why(spectrum, cut),
     ]
-    if cut.rule in ("auto", "fixed") and cut.n_removed:
+    if cut.rule in ("auto", "fixed") and cut.n_removed > spectrum.n_told:
         lines.append(_meaning(spectrum, cut))
     n_descriptive = spectrum.n_moving - cut.n_removed
     following = f" (the next reads {spectrum.distraction[len(removed)]:.3f})" if n_descriptive else ""
@@ -61,6 +61,13 @@ def _what(spectrum: Spectrum, cut: Cut, removal: str) -> str:
 
 
 def _why(spectrum: Spectrum, cut: Cut) -> str:
+    n_told = spectrum.n_told
+    if n_told:
+        others = cut.n_removed - n_told
+        rest = (
+            f", and {_count(others, 'direction')} by what the sets showed (at least {cut.cutoff:g})" if others else ""
+        )
+        return f"Why: {_count(n_told, 'direction')} because people called them familiar{rest}."
     if cut.rule == "waiting":
         return "Why: the cut asked for is not possible yet."
     if cut.rule == "number":

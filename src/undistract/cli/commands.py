@@ -18,6 +18,8 @@ COMMANDS = {
     "learn": "Learn from sets of normal data what to ignore.",
     "explain": "Say what a model ignores, and how sure that is.",
     "score": "Score new data with a model: alarms before and after.",
+    "review": "Look at alarms in the browser, and say what to ignore.",
+    "relearn": "Learn from what people said: the next model.",
     "report": "Write one HTML page that people look at.",
     "info": "Say what a file holds, without loading it.",
     "convert": "Write a model or scores for other programs.",

@@ -185,14 +185,39 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"n_known is {n_known} for {len(every)} sets; give at least two rows for each.")
         samples = [Sample(n_known // max(len(every), 1), np.random.default_rng([seed, n])) for n in range(len(every))]
         sampled = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
-        self.focus_ = clone(self.focus).fit_sets(
-            watched(sampled, total=len(every), what="Learning sets", progress=progress)
-        )
-        self.n_features_in_ = self.focus_.n_features_in_
-        self.known_ = [sample.rows for sample in samples]
-        known = [self.focus_.transform(rows) for rows in self.known_]
+        focus = clone(self.focus).fit_sets(watched(sampled, total=len(every), what="Learning sets", progress=progress))
+        return self._settle(focus, [sample.rows for sample in samples])
+
+    def with_focus(self, focus: Any, known: list[Rows] | None = None) -> FocusDetector:
+        """Return the same with another fitted focus: the detector and the threshold are fitted anew on known rows.
+
+        Parameters
+        ----------
+        focus : fitted transformer
+        known : list of (n_m, d) arrays, optional
+            Normal rows, set by set; by default those that were kept by `fit_sets`.
+
+        Examples
+        --------
+        >>> from undistract import FeatureSet, Focus
+        >>> rng = np.random.default_rng(0)
+        >>> days = [FeatureSet(day, rng.normal(size=4) + rng.normal(size=(60, 4))) for day in range(9)]
+        >>> watch = FocusDetector(Focus()).fit_sets(days)
+        >>> careful = watch.with_focus(Focus(n_remove=1).fit_moments(watch.focus_.moments_))
+        >>> careful.focus_.n_removed_, careful.detector_.n_features_in_
+        (1, 3)
+        """
+        known = getattr(self, "known_", None) if known is None else known
+        if known is None:
+            raise InputError("No normal rows were kept to compare with. Fit with fit_sets, or hand the known rows too.")
+        return clone(self)._settle(focus, known)  # type: ignore[no-any-return]
+
+    def _settle(self, focus: Any, known: list[Rows]) -> Self:
+        """Fit the detector and the threshold behind a fitted focus."""
+        self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
+        projected = [focus.transform(rows) for rows in known]
         self.detector_, self.threshold_, held_out = calibrated(
-            self.detector, self._rule(), known, n_folds=self.n_folds, adapt=self.adapt
+            self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
         )
         self.scores_ = np.concatenate(held_out)
         self.offset_ = -self.threshold_.value

@@ -7,6 +7,7 @@ over the fitted rows x_i.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ SPARE = 4
 SLACK = 1e-10
 # Numbers held at a time, about 64 MB.
 CHUNK = 2**23
+# Numbers that stay in a processor's cache.
+CACHED = 2**17
 
 
 class NearestDetector(BaseEstimator):  # type: ignore[misc]
@@ -68,17 +71,20 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
         X = checked_rows(self, X, reset=True)
         check_number("n_neighbors", self.n_neighbors, least=1)
         check_choice("how", self.how, ("mean", "kth"))
-        if self.n_neighbors >= len(X):
-            raise InputError(
-                f"{self.n_neighbors} neighbours of each row were asked for, but X has n_samples = {len(X)}. "
-                f"Use n_neighbors={len(X) - 1} or fewer, or give more rows."
-            )
+        self._check_enough(X)
         # One scale for all features changes no neighbour; it keeps squares of 1e308 and 1e-308 in range.
         self._standard = Standard.of(X)
         self._rows = self._standard(X)
         self._search = NearestNeighbors(n_jobs=self.n_jobs).fit(self._rows)
-        self.scores_ = self._scored(self._rows, own=np.arange(len(X)))
+        self.__dict__.pop("scores_", None)
         return self
+
+    @cached_property
+    def scores_(self) -> Rows:
+        """The scores of the fitted rows, (n,); found when they are first asked for."""
+        check_is_fitted(self)
+        self._check_enough(self._rows)
+        return self._scored(self._rows, own=np.arange(len(self._rows)))
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """Score rows X (n, d) by their distance to the fitted rows."""
@@ -105,6 +111,13 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
         # A row that lies on its neighbour is no step away, in no direction.
         return steps, steps / np.where(lengths > 0, lengths, 1.0) / nearest.shape[1]
 
+    def _check_enough(self, X: Rows) -> None:
+        if self.n_neighbors >= len(X):
+            raise InputError(
+                f"{self.n_neighbors} neighbours of each row were asked for, but X has n_samples = {len(X)}. "
+                f"Use n_neighbors={len(X) - 1} or fewer, or give more rows."
+            )
+
     def _scored(self, rows: Rows, own: NDArray[np.intp]) -> Rows:
         """Score rows; `own` is the place of each among the fitted rows, -1 for a new one."""
         n_features = rows.shape[1]
@@ -123,7 +136,10 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
     def _quick(self, rows: Rows, own: NDArray[np.intp], n_candidates: int) -> tuple[Rows, NDArray[np.bool_]]:
         """Find the k smallest squared distances (n, k), and whether surely no row was overlooked (n,)."""
         found, candidates = self._search.kneighbors(rows, n_candidates)  # (n, c) each, nearest first
-        measured = np.square(rows[:, None, :] - self._rows[candidates]).sum(axis=2)
+        measured = np.empty(candidates.shape)
+        for few in gen_batches(len(rows), max(1, CACHED // (n_candidates * rows.shape[1]))):
+            steps = rows[few, None, :] - self._rows[candidates[few]]
+            measured[few] = np.einsum("nkd,nkd->nk", steps, steps)
         nearest = self._nearest(measured, own[:, None], candidates)
         if n_candidates == len(self._rows):
             return nearest, np.ones(len(rows), dtype=bool)

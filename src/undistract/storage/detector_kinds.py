@@ -69,9 +69,28 @@ def _discriminative_agrees(detector: DiscriminativeDetector) -> None:
     expect(detector.window < len(detector._models[0][1]), "a window has no rows before it")
 
 
+def _take_known(watch: FocusDetector) -> Fields:
+    known = getattr(watch, "known_", None)
+    rows, counts = (None, None) if known is None else (np.concatenate(known), [len(one) for one in known])
+    return {
+        "known": None if rows is None else rows.astype(np.float64),
+        "known_counts": None if counts is None else np.array(counts, dtype=np.int64),
+    }
+
+
+def _give_known(fields: Fields) -> Fields:
+    rows, counts = fields["known"], fields["known_counts"]
+    if rows is None:
+        return {}
+    expect(counts is not None and counts.sum() == len(rows), "its known rows are not those of its sets")
+    return {"known_": np.split(rows, np.cumsum(counts)[:-1])}
+
+
 def _watch_agrees(watch: FocusDetector) -> None:
     expect(watch.focus_.n_features_in_ == watch.n_features_in_, "its focus is about other features")
     expect(isinstance(watch.adapt, bool), "adapt is neither True nor False")
+    known = getattr(watch, "known_", [])
+    expect(all(one.shape[1] == watch.n_features_in_ for one in known), "its known rows have other features")
     if not watch.adapt:
         n_out = watch.focus_.projection_.n_out
         expect(
@@ -163,8 +182,12 @@ RECORDS: dict[str, Record] = {
             "threshold": part(Threshold),
             "offset": number(infinite=True),
             "scores": array("n", nan=True),
+            "known": optional(array("k", "d")),
+            "known_counts": optional(array("M", dtype=np.int64, low=1, high=2**53)),
         },
         _watch_agrees,
+        _take_known,
+        _give_known,
         public=True,
         attributes={
             "focus": "focus_",
@@ -173,6 +196,7 @@ RECORDS: dict[str, Record] = {
             "offset": "offset_",
             "scores": "scores_",
         },
+        later={"known": None, "known_counts": None},
     ),
     # A detector's penalty may come as FrozenEstimator(focus).
     "FrozenEstimator": Record(FrozenEstimator, {"estimator": part(Focus)}),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum
+from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique
 from undistract.algebra.store import Folded, KeptRows
@@ -71,7 +71,8 @@ def _moments_agree(moments: Moments) -> None:
 def _spectrum_agrees(spectrum: Spectrum) -> None:
     n_directions = len(spectrum.distraction)
     expect(spectrum.n_moving <= n_directions <= spectrum.n_features, "it has more directions than features")
-    expect((np.diff(spectrum.distraction) <= 0).all(), "its directions are not in order")
+    # What people told stands before what the sets show.
+    expect(spectrum.taught is not None or (np.diff(spectrum.distraction) <= 0).all(), "its directions are not in order")
 
 
 def _complement_agrees(complement: Complement) -> None:
@@ -135,9 +136,19 @@ RECORDS: dict[str, Record] = {
             "n_moving": whole(0),
             "unevenness": array("q", low=0.0),
             "evidence": part(Evidence),
+            "taught": optional(array("q", low=0.0)),
         },
         _spectrum_agrees,
         public=True,
+        later={"taught": None},
+    ),
+    "Taught": Record(
+        Taught,
+        {
+            "familiar": array("n", "d", low=-ROOT, high=ROOT),
+            "strengths": array("n", low=0.0, high=1e100),
+            "protected": array("p", "d", low=-ROOT, high=ROOT),
+        },
     ),
     "Cut": Record(Cut, {"n_removed": whole(0), "cutoff": number(0, 1), "rule": word(), "cautions": every(word())}),
     "Complement": Record(
@@ -200,6 +211,7 @@ def _focus_agrees(focus: Focus) -> None:
     expect(all(len(one.origin) == d for one in parts), f"its parts are not all about {d} features")
     known = (closed.names if closed else ()) + tuple(focus.open_sets_)
     expect(known == moments.names, "the sets it can learn on from are not those of its moments")
+    expect(focus.taught_ is None or focus.taught_.n_features == d, f"what people taught is not about {d} features")
     with quiet():
         expect(
             np.isfinite(focus.projection_(focus.spectrum_.origin[None, :])).all(), "it projects the mean to infinity"
@@ -212,6 +224,7 @@ RECORDS["Focus"] = Estimator(
         "moments": part(Moments),
         "spectrum": part(Spectrum),
         "cut": part(Cut),
+        "taught": optional(part(Taught)),
         "removal": word("kept_span", "eigen", "oblique"),
         "complement": optional(part(Complement)),
         "kept_filters": optional(array("d", "u", low=-UNIT, high=UNIT)),
@@ -223,5 +236,6 @@ RECORDS["Focus"] = Estimator(
     _take_focus,
     _give_focus,
     public=True,
-    attributes={"moments": "moments_", "spectrum": "spectrum_", "cut": "cut_"},
+    attributes={"moments": "moments_", "spectrum": "spectrum_", "cut": "cut_", "taught": "taught_"},
+    later={"taught": None},
 )

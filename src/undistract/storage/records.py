@@ -31,6 +31,8 @@ class Record:
         From the value to its fields, and back, where they are not simply its attributes.
     public : bool
         Whether `save` names it among what it can keep.
+    later : mapping
+        Fields that came with a later version of ours, and what they are in files that were written before.
     """
 
     made: type
@@ -39,6 +41,7 @@ class Record:
     take: Callable[[Any], Fields] | None = None
     give: Callable[[Fields], Any] | None = None
     public: bool = False
+    later: Mapping[str, Any] = field(default_factory=dict)
 
     def apart(self, thing: Any) -> Fields | None:
         """Return the fields of a thing."""
@@ -48,6 +51,7 @@ class Record:
         """Make the thing anew out of checked fields."""
         if fields is None:
             raise InputError(f"{where} ({self.made.__name__}) has no fields")
+        fields = {**self.later, **fields}
         self.check(self.checks, fields, where)
         thing = self.give(fields) if self.give else self.made(**fields)
         return self.agreed(thing, where)
@@ -106,6 +110,7 @@ class Estimator(Record):
         thing = self.made(**settings)
         if fields is None:
             return thing
+        fields = {**self.later, **fields}
         self.check({**COMMON, **self.checks}, fields, where)
         names, thing.n_features_in_ = fields["feature_names"], fields["n_features"]
         expect(names is None or len(names) == thing.n_features_in_, f"{where} has not one name for each feature")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import clone
 
 from undistract.algebra import Moments
+from undistract.arrays import Floats, Rows
 from undistract.detect import FocusDetector, Quantile, Threshold
 from undistract.detect.focus_detector import calibrated
 from undistract.detect.progress import watched
 from undistract.detect.scores import Detector
 from undistract.errors import InputError
 from undistract.focus import Focus
+from undistract.review.feedback import Lesson, Teachable
+from undistract.review.verdicts import ANSWERS, Verdict
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
 from undistract.workflow.reading import Reading
@@ -36,6 +40,10 @@ class Model:
     feature_names : tuple of str, optional
     image_shape : tuple of int, optional
         Where a row is a picture.
+    lessons : tuple of Lesson
+        What people taught it.
+    training : Moments, optional
+        What it learned before people added calm sets; None where they did not.
 
     Examples
     --------
@@ -55,6 +63,9 @@ class Model:
     reading: Reading = field(default_factory=Reading)
     feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, ...] | None = None
+    lessons: tuple[Lesson, ...] = ()
+    training: Moments | None = None
+    _contexts: dict[str, Model] = field(default_factory=dict, repr=False)
 
     @property
     def focus(self) -> Focus:
@@ -66,6 +77,48 @@ class Model:
     def threshold(self) -> Threshold | None:
         """When to alarm; None where no rows were kept to tell."""
         return None if isinstance(self.watch, Focus) else self.watch.threshold_
+
+    def taught(self, lessons: Iterable[Lesson], *, context: Hashable = None) -> Model:
+        """Return what training and these lessons make, whatever was taught before.
+
+        Parameters
+        ----------
+        lessons : iterable of Lesson
+        context : hashable, optional
+            Lessons for this set alone count as well.
+        """
+        held = tuple(sorted(lessons, key=lambda one: one.verdict.key))
+        teachable = Teachable(self.watch, self.training)
+        calm = any(one.verdict.answer == "calm" for one in held)
+        watch = teachable.taught(held, context=context)
+        return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None, _contexts={})
+
+    def in_context(self, name: Hashable) -> Model:
+        """Return the model for one set: with what people said about it alone, if they did."""
+        context = str(name)
+        if all(one.verdict.scope == "everywhere" or one.verdict.set_name != context for one in self.lessons):
+            return self
+        if context not in self._contexts:
+            self._contexts[context] = self.taught(self.lessons, context=context)
+        return self._contexts[context]
+
+    def anomaly_score(self, rows: Rows, *, context: Hashable = None) -> Floats:
+        """Score rows (n, d) of one set by what is known: high is strange.
+
+        Where people said something about this set alone, its scores are brought to the common scale: what would alarm
+        in it alarms at the common threshold.
+        """
+        local = self if context is None else self.in_context(context)
+        scores: Floats = local.watch.anomaly_score(rows)
+        if local is self or self.threshold is None or local.threshold is None:
+            return scores
+        common, own = self.threshold.value, local.threshold.value
+        return scores * (common / own) if 0 < own < inf and 0 < common < inf else scores
+
+    def without_expired(self, now: float) -> Model:
+        """Return the model without the lessons that no longer count."""
+        held = [one for one in self.lessons if one.verdict.counts(now)]
+        return self if len(held) == len(self.lessons) else self.taught(held)
 
     def when_to_alarm(self) -> str:
         """Say in words when a row alarms."""
@@ -88,11 +141,14 @@ class Model:
             "cutoff": float(self.focus.cutoff_),
             "threshold": None if how is None else {"value": how.value, "rate": how.rate, "rule": how.rule},
             "reading": self.reading.as_json(),
+            "lessons": {
+                answer: sum(one.verdict.answer == answer for one in self.lessons) for answer in ANSWERS if self.lessons
+            },
         }
 
     def save(self, path: str | Path, *, provenance: Any = None) -> Path:
         """Save the model as one file, whole or not at all."""
-        parts = {
+        parts: dict[str, Any] = {
             "kind": "model",
             "watch": self.watch,
             "plain": self.plain,
@@ -100,7 +156,11 @@ class Model:
             "reading": self.reading.as_json(),
             "feature_names": None if self.feature_names is None else list(self.feature_names),
             "image_shape": None if self.image_shape is None else list(self.image_shape),
+            "training": self.training,
         }
+        if self.lessons:
+            parts["lessons"] = [one.verdict.to_json() for one in self.lessons]
+            parts |= {f"evidence {number}": one.evidence for number, one in enumerate(self.lessons)}
         return save({name: part for name, part in parts.items() if part is not None}, path, provenance=provenance)
 
     @classmethod
@@ -121,6 +181,11 @@ class Model:
             Reading.of(found["reading"]),
             None if names is None else tuple(names),
             None if shape is None else tuple(shape),
+            tuple(
+                Lesson(Verdict.from_json(said), found.get(f"evidence {number}"))
+                for number, said in enumerate(found.get("lessons", ()))
+            ),
+            found.get("training"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 from typing import Any, Self
 
 import numpy as np
@@ -92,7 +93,12 @@ class ScoredSets:
 
 
 def score(
-    sets: Iterable[FeatureSet], model: Model, *, adapt: bool = False, progress: bool | None = False
+    sets: Iterable[FeatureSet],
+    model: Model,
+    *,
+    adapt: bool = False,
+    progress: bool | None = False,
+    now: float | None = None,
 ) -> ScoredSets:
     """Score every row of new sets.
 
@@ -106,6 +112,8 @@ def score(
         A model without known rows always does so, and then there is no threshold.
     progress : bool or None
         True shows on a terminal how many sets are done, None only when it takes long.
+    now : float, optional
+        Unix seconds: what people taught until an earlier time no longer counts. The present if left out.
 
     Examples
     --------
@@ -125,6 +133,7 @@ def score(
     own = adapt or isinstance(model.watch, Focus)
     way = _by_its_own_rows if own else _by_known_rows
     every = list(sets)
+    model = model.without_expired(time() if now is None else now)
     results = (way(_checked(one, model), model) for one in every)
     found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
@@ -152,7 +161,7 @@ def _checked(one: FeatureSet, model: Model) -> FeatureSet:
 
 
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
-    focus, rows, times = model.focus, one.rows, one.times
+    focus, rows, times = model.in_context(one.name).focus, one.rows, one.times
     detector = NearestDetector(n_neighbors=max(1, min(10, len(rows) - 1)))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - np.median(rows, axis=0)), one.source)
@@ -163,10 +172,11 @@ def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
     before: list[Floats] = []
     ignored: list[Floats] = []
     times: list[Any] = []
+    focus = model.in_context(one.name).focus
     for rows, when in one.timed_chunks():
-        after.append(model.watch.anomaly_score(rows))
+        after.append(model.anomaly_score(rows, context=one.name))
         before.append(after[-1] if model.plain is None else model.plain.anomaly_score(rows))
-        ignored.append(model.focus.projection_.ignored_share(rows - model.focus.moments_.mean))
+        ignored.append(focus.projection_.ignored_share(rows - focus.moments_.mean))
         times.append(when)
     seen = None if any(when is None for when in times) else np.concatenate(times)
     plain = None if model.plain is None else Scores(one.name, np.concatenate(before), seen)

@@ -1,0 +1,274 @@
+"""Taught: what people add to what the sets showed. A familiar deviation counts as variation inside sets.
+
+    within' = within + c · Σ s ΔΔᵀ          c = odds / (PATIENCE · Σλ),   odds = .95 / .05
+
+Δ is the deviation of a row from its context, s the strength of the verdict. Only `within` grows: as a set of its own, a
+row would also move a mean, and reward the very direction that is to go. The expected ΔᵀB⁻¹Δ of a row of the training
+sets is Σλ (B = total + ε I). So a direction passes .95 at the latest when the verdicts along it add up to PATIENCE
+typical deviations. More verdicts weigh more, and it depends neither on units nor on the number of features.
+
+What the sets showed goes as before; people can only add to it. In the filters and patterns of the kept directions,
+where B is I and within is diag(λ), the new problem is small and its metric is I + YᵀY, Y the readings of the verdicts.
+
+A confirmed anomaly protects its direction: see `protect`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cholesky, eigh, qr, solve_triangular
+
+from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, MOSTLY, Spectrum
+from undistract.arrays import Floats, as_rows, same_features
+from undistract.errors import InputError
+
+# So many typical deviations along a direction make it go; chosen in benchmarks/feedback.
+PATIENCE = 2.0
+ODDS = AUTOMATIC_CUTOFF / (1 - AUTOMATIC_CUTOFF)
+# A confirmed anomaly keeps at least this share of its deviation (squared).
+LEAST_SEEN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What people taught: deviations that are familiar, and others that must stay visible. They join with ``+``.
+
+    Parameters
+    ----------
+    familiar : (n, d) array
+        Deviations from the context that are to be ignored.
+    strengths : (n,) array, optional
+        How much each counts; 1 by default.
+    protected : (p, d) array, optional
+        Deviations of confirmed anomalies.
+
+    Examples
+    --------
+    >>> light = Taught(familiar=[[3.0, 3.0, 0.0]])
+    >>> both = light + Taught(familiar=[[0.0, 0.0, 1.0]], protected=[[1.0, -1.0, 0.0]])
+    >>> len(both.familiar), len(both.protected), both.strengths
+    (2, 1, array([1., 1.]))
+    """
+
+    familiar: Floats
+    strengths: Floats = None  # type: ignore[assignment]
+    protected: Floats = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        given = self.familiar if len(self.familiar) else self.protected
+        if given is None or not len(given):
+            raise InputError("Nothing was taught. Give at least one familiar or one protected deviation.")
+        n_features = as_rows(given, "The deviations").shape[1]
+        for name in ("familiar", "protected"):
+            rows = getattr(self, name)
+            rows = np.zeros((0, n_features)) if rows is None or not len(rows) else as_rows(rows, f"{name} deviations")
+            same_features(n_features, rows.shape[1], f"A {name} deviation")
+            object.__setattr__(self, name, rows.astype(np.float64))
+        strengths = np.ones(len(self.familiar)) if self.strengths is None else np.asarray(self.strengths, dtype=float)
+        if strengths.shape != (len(self.familiar),) or not (np.isfinite(strengths) & (strengths > 0)).all():
+            raise InputError(
+                f"There are {len(self.familiar)} familiar deviations and strengths {strengths.tolist()!r:.60}. "
+                "Give one number above 0 for each."
+            )
+        object.__setattr__(self, "strengths", strengths)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a deviation has, d."""
+        return int(self.familiar.shape[1])
+
+    def __add__(self, other: Taught) -> Taught:
+        """Join what was taught at two times, or by two people."""
+        if not isinstance(other, Taught):
+            return NotImplemented
+        pairs = ((getattr(self, name), getattr(other, name)) for name in ("familiar", "strengths", "protected"))
+        return Taught(*(np.concatenate(pair) for pair in pairs))
+
+
+def teach(spectrum: Spectrum, n_removed: int, taught: Taught) -> tuple[Spectrum, int]:
+    """Add what people taught to a spectrum whose first `n_removed` directions go.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the training sets.
+    n_removed : int
+        How many of its directions go by what the sets showed.
+    taught : Taught
+
+    Returns
+    -------
+    spectrum : Spectrum
+        What people told to ignore, then what the sets showed, then the rest.
+    n_removed : int
+        How many directions go now.
+
+    Examples
+    --------
+    >>> from undistract.algebra import Moments
+    >>> rng = np.random.default_rng(0)
+    >>> spectrum = Spectrum.of(Moments.of(rng.normal([m, 0, 0, 0], 1, size=(50, 4)) for m in range(10)))
+    >>> better, n_removed = teach(spectrum, 0, Taught([[0, 7, 7, 0]]))
+    >>> n_removed, (better.patterns[:, 0] / better.patterns[1, 0]).round(1) + 0.0
+    (1, array([0., 1., 1., 0.]))
+    """
+    same_features(spectrum.n_features, taught.n_features, "What people taught")
+    typical = float(spectrum.distraction.sum())
+    if len(taught.familiar) and typical > 0:
+        rows = taught.familiar * np.sqrt(taught.strengths * (ODDS / (PATIENCE * typical)))[:, None]
+        spectrum, n_told = _solved(_widened(spectrum, rows), n_removed, rows)
+        n_removed += n_told
+    spectrum, n_removed = protect(spectrum, n_removed, taught.protected)
+    if n_removed == spectrum.n_features:
+        raise InputError(
+            f"With what people called familiar, all {n_removed} directions would be ignored and nothing would be left. "
+            "Take some answers back, or give them for their context alone."
+        )
+    return spectrum, n_removed
+
+
+def protect(spectrum: Spectrum, n_removed: int, protected: Floats) -> tuple[Spectrum, int]:
+    """Give back what a confirmed anomaly is seen by.
+
+    Where the removed patterns take more than half of its deviation (squared), those combinations of them that move
+    along it are kept after all. What still goes is orthogonal to it: the anomaly keeps its deviation whole. All such
+    anomalies are looked at together, so their order does not matter.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        What goes stands first.
+    n_removed : int
+        How many directions go.
+    protected : (p, d) array
+        Deviations of confirmed anomalies.
+
+    Returns
+    -------
+    spectrum : Spectrum
+        The first n_removed directions turned within their span: those that go, then those that were given back.
+    n_removed : int
+        How many still go.
+
+    Examples
+    --------
+    >>> from undistract.algebra import Moments
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal([3 * m, 0, 0], [1, 9, 9], size=(100, 3)) for m in range(10)]
+    >>> spectrum = Spectrum.of(Moments.of(sets))
+    >>> turned, n_removed = protect(spectrum, 2, np.array([[0.0, 5.0, 5.0]]))
+    >>> n_removed, bool(abs(turned.patterns[:, 0] @ [0.0, 1.0, 1.0]) < 1e-9)
+    (1, True)
+    """
+    lengths = np.linalg.norm(protected, axis=1)
+    deviations = protected[lengths > 0] / lengths[lengths > 0, None]
+    if n_removed == 0 or not len(deviations):
+        return spectrum, n_removed
+    patterns = spectrum.patterns[:, :n_removed]
+    basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
+    hidden = deviations[((deviations @ basis) ** 2).sum(axis=1) > 1 - LEAST_SEEN]
+    if not len(hidden):
+        return spectrum, n_removed
+    turn, triangle, _ = qr(patterns.T @ hidden.T, pivoting=True, check_finite=False)  # (r, r)
+    sizes = np.abs(np.diag(triangle))
+    n_back = int((sizes > 1e-9 * sizes[0]).sum())
+    distraction = spectrum.distraction[:n_removed]
+    # Each part keeps its most distracting combination first; the metric does not see a turn of the first columns.
+    turn = np.hstack([_largest_first(some, distraction) for some in (turn[:, n_back:], turn[:, :n_back])])
+    return _turned(spectrum, turn), n_removed - n_back
+
+
+def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
+    """Add directions in which the sets never varied, but people saw something move; the metric there is ε."""
+    basis = qr(spectrum.patterns, mode="economic", check_finite=False)[0] if spectrum.patterns.shape[1] else None
+    beyond = rows if basis is None else rows - (rows @ basis) @ basis.T
+    beyond = beyond if basis is None else beyond - (beyond @ basis) @ basis.T  # once more: rounding of the first
+    axes, lengths, _ = np.linalg.svd(beyond.T, full_matrices=False)
+    new = axes[:, lengths > 1e-9 * np.linalg.norm(rows)]  # (d, e)
+    if not new.shape[1]:
+        return spectrum
+    tiny = 1e-12 * float((spectrum.patterns**2).sum() / spectrum.n_features)
+    root = np.sqrt(max(spectrum.cushion, tiny, float(np.finfo(np.float64).tiny)))
+    zeros = np.zeros(new.shape[1])
+    return replace(
+        spectrum,
+        distraction=np.append(spectrum.distraction, zeros),
+        debiased=np.append(spectrum.debiased, zeros),
+        unevenness=np.append(spectrum.unevenness, zeros),
+        filters=np.hstack([spectrum.filters, new / root]),
+        patterns=np.hstack([spectrum.patterns, new * root]),
+        n_moving=len(spectrum.distraction) + new.shape[1],
+    )
+
+
+def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum, int]:
+    """Solve anew where directions are kept: 1 - λ' are the eigenvalues of I - Λ in the metric I + YᵀY."""
+    readings = rows @ spectrum.filters[:, n_removed:]  # Y, (n, k)
+    metric = readings.T @ readings
+    metric[np.diag_indices_from(metric)] += 1.0
+    lower = cholesky(metric, lower=True, check_finite=False)
+    rest = np.diag(1.0 - spectrum.distraction[n_removed:])
+    half = solve_triangular(lower, rest, lower=True, check_finite=False)
+    values, vectors = eigh(solve_triangular(lower, half.T, lower=True, check_finite=False), driver="evd")
+    filters = solve_triangular(lower.T, vectors, check_finite=False)  # in coordinates of the kept directions
+    distraction = np.clip(1.0 - values, 0.0, 1.0)  # smallest value first: largest distraction first
+    said = ((readings @ filters) ** 2).sum(axis=0)
+    share = np.minimum(said / np.maximum(distraction, 1e-12), 1.0)
+    weights = filters**2 / (filters**2).sum(axis=0)
+    first = (distraction >= AUTOMATIC_CUTOFF) & (share >= MOSTLY)
+    order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])
+    n_told = int(first.sum())
+
+    def placed(old: Floats, new: Floats) -> Floats:
+        told, others = np.split(new[..., order], [n_told], axis=-1)
+        placed: Floats = np.concatenate([told, old[..., :n_removed], others], axis=-1)
+        return placed
+
+    def mixed(old: Floats, theirs: float) -> Floats:
+        return placed(old, (1 - share) * (old[n_removed:] @ weights) + share * theirs)
+
+    old = spectrum
+    return (
+        replace(
+            old,
+            distraction=placed(old.distraction, distraction),
+            # What people say has no set whose mean could wander, and is meant for every set.
+            debiased=mixed(old.debiased, 1.0),
+            unevenness=mixed(old.unevenness, 0.0),
+            filters=placed(old.filters, old.filters[:, n_removed:] @ filters),
+            patterns=placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
+            taught=placed(np.zeros(len(old.distraction)), share),
+        ),
+        n_told,
+    )
+
+
+def _largest_first(turn: Floats, distraction: Floats) -> Floats:
+    if turn.shape[1] == 0:
+        return turn
+    _, vectors = eigh(turn.T @ (distraction[:, None] * turn))
+    largest: Floats = turn @ vectors[:, ::-1]
+    return largest
+
+
+def _turned(spectrum: Spectrum, turn: Floats) -> Spectrum:
+    """Turn the first directions within their span; readings of variance mix by squares."""
+    n, mixed = len(turn), turn**2
+
+    def values(old: Floats) -> Floats:
+        return np.append(old[:n] @ mixed, old[n:])
+
+    def columns(old: Floats) -> Floats:
+        return np.hstack([old[:, :n] @ turn, old[:, n:]])
+
+    return replace(
+        spectrum,
+        distraction=values(spectrum.distraction),
+        debiased=values(spectrum.debiased),
+        unevenness=values(spectrum.unevenness),
+        taught=None if spectrum.taught is None else values(spectrum.taught),
+        filters=columns(spectrum.filters),
+        patterns=columns(spectrum.patterns),
+    )
