@@ -21,6 +21,7 @@ COMMANDS = {
     "review": "Look at alarms in the browser, and say what to ignore.",
     "relearn": "Learn from what people said: the next model.",
     "report": "Write one HTML page that people look at.",
+    "serve": "Score rows over HTTP, for other programs.",
     "info": "Say what a file holds, without loading it.",
     "convert": "Write a model or scores for other programs.",
     "merge": "Join models of several sites without sharing a row.",

@@ -160,9 +160,20 @@ def _checked(one: FeatureSet, model: Model) -> FeatureSet:
     return one
 
 
+def own_detector(n_rows: int) -> NearestDetector:
+    """Return what judges a set of so many rows by itself, where a model keeps no known ones.
+
+    Examples
+    --------
+    >>> own_detector(4).n_neighbors, own_detector(500).n_neighbors
+    (3, 10)
+    """
+    return NearestDetector(n_neighbors=max(1, min(10, n_rows - 1)))
+
+
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
     focus, rows, times = model.in_context(one.name).focus, one.rows, one.times
-    detector = NearestDetector(n_neighbors=max(1, min(10, len(rows) - 1)))
+    detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - np.median(rows, axis=0)), one.source)
 
