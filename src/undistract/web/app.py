@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -12,7 +12,8 @@ from undistract.version import __version__
 from undistract.web.guard import Guard
 from undistract.web.limits import LimitedBody, Limits
 from undistract.web.metrics import Metered, Metrics
-from undistract.web.problems import answer_in_words, responses
+from undistract.web.problems import answer_in_words
+from undistract.web.schema import exact_schema
 from undistract.web.score_routes import score_router
 from undistract.web.static_files import static_router
 from undistract.web.status_routes import status_router
@@ -63,29 +64,14 @@ def make_app(
             Middleware(LimitedBody, limits=limits),
         ],
     )
-    app.include_router(status_router(metrics), responses=responses())
+    app.include_router(status_router(metrics))
     app.include_router(static_router())
     if model is not None:
-        app.include_router(score_router(model, metrics, limits), responses=responses())
+        app.include_router(score_router(model, metrics, limits))
     if desk is not None:
         from undistract.web.review_routes import review_router
 
-        app.include_router(review_router(desk), responses=responses())
+        app.include_router(review_router(desk))
     answer_in_words(app)
-    _tell_of_the_token(app)
+    app.openapi = exact_schema(app.openapi)  # type: ignore[method-assign]
     return app
-
-
-def _tell_of_the_token(app: FastAPI) -> None:
-    """Say in the schema how a caller shows the token; the guard asks for it, not the routes."""
-    plain = app.openapi
-
-    def told() -> dict[str, Any]:
-        schema = plain()
-        schema["components"] = schema.get("components", {}) | {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}
-        }
-        schema["security"] = [{"token": []}]
-        return schema
-
-    app.openapi = told  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
 """The guard in front of every route: who may come in. What it does not know it refuses.
 
-head not too long ─► Host is ours ─► no other site sent it ─► token ─► method ─► the app
+head not too long ─► Host is ours ─► no other site sent it ─► token ─► the app
 
 It reads `scope["path"]`, never an address put together from what the caller sent.
 """
@@ -20,7 +20,6 @@ from undistract.web.problems import header, problem
 
 # Names that no page of the web can have: the browser itself says that they are this machine.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-METHODS = ("GET", "HEAD", "POST")
 COOKIE = "undistract"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
@@ -126,8 +125,6 @@ class Guard:
                 "or send 'Authorization: Bearer TOKEN'.",
                 {"WWW-Authenticate": "Bearer"},
             )
-        if scope["method"] not in METHODS:
-            return problem(405, f"{scope['method']} is not used here.", {"Allow": ", ".join(METHODS)})
         return None
 
     def _knows(self, host: str, scope: Scope) -> bool:

@@ -52,28 +52,6 @@ def problem(status: int, words: str, headers: Mapping[str, str] | None = None) -
     return JSONResponse({"error": words}, status, dict(headers or {}))
 
 
-def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Say in the schema how a route refuses: as every route does, and with `statuses` of its own.
-
-    Examples
-    --------
-    >>> list(responses(422))
-    [400, 401, 403, 421, 431, 422]
-    """
-    meaning = {
-        400: "The request has no form",
-        401: "The token is missing or wrong",
-        403: "Another site sent it",
-        404: "There is no such thing",
-        408: "The body came too slowly",
-        413: "The body is too large",
-        421: "It was sent to a name that is not ours",
-        422: "What was given cannot be used",
-        431: "The address and headers are too long",
-    }
-    return {one: {"model": Problem, "description": meaning[one]} for one in (400, 401, 403, 421, 431, *statuses)}
-
-
 def header(scope: Scope, name: str) -> str:
     """Return one header of a request, "" where it is missing, all of them where it came several times.
 

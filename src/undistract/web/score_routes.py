@@ -10,7 +10,6 @@ from fastapi import APIRouter
 from undistract.detect import Threshold
 from undistract.web.limits import Limits
 from undistract.web.metrics import Metrics
-from undistract.web.problems import responses
 from undistract.web.score_messages import Known, Part, Scored, When, Why, rows_to_score
 from undistract.workflow import Model
 from undistract.workflow.answering import Answer, answer, judged_by
@@ -38,7 +37,7 @@ def score_router(model: Model, metrics: Metrics, limits: Limits) -> APIRouter:
     Rows: Any = rows_to_score(model, limits)
     known = _known(model)
 
-    @router.post("/score", responses=responses(408, 413, 422))
+    @router.post("/score")
     def score(asked: Rows) -> Scored:
         """Score rows of one context: send those that belong together in one call."""
         said = answer(np.array(asked.rows), model, name=asked.set, alarm_above=asked.threshold, explain=asked.explain)
