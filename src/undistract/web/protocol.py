@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import h11
@@ -46,12 +45,13 @@ class PatientProtocol(H11Protocol):
         self.loop.call_later(GRACE, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        body = json.dumps({"error": "This is no HTTP request, or its address and headers are too long."}).encode()
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close"), *HEADERS]
+        body = b'{"error":"This is no HTTP request, or its address and headers are too long."}'
+        length = str(len(body)).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", length), (b"connection", b"close")]
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return self.transport.abort()
         for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Response(status_code=400, headers=[*headers, *HEADERS], reason=b"Bad Request"),
             h11.Data(data=body),
             h11.EndOfMessage(),
         ):
