@@ -9,7 +9,7 @@ pytest.importorskip("fastapi", reason='needs FastAPI: pip install "undistract[we
 
 from tests.web.asking import HOST, OURS, PORT, TOKEN, ask, routes_of
 from undistract.web.app import make_app
-from undistract.web.guard import HEADERS
+from undistract.web.guard import HEADERS, names_for
 
 WITHOUT = {"host": f"{HOST}:{PORT}"}
 REFUSED = {
@@ -119,13 +119,21 @@ def test_the_token_in_an_address_opens_nothing_else(method, target, headers):
     assert "set-cookie" not in reply.headers
 
 
-def test_a_name_that_was_allowed_is_ours_on_the_server_s_port_or_on_the_one_it_came_with():
-    app = make_app(token=TOKEN, hosts=["scores.example", "proxy.example:443"])
+def test_a_name_that_was_allowed_is_ours_on_its_ports_alone():
+    app = make_app(token=TOKEN, hosts=[f"scores.example:{PORT}", *names_for("fd00::5", ["proxy.example"])])
     found = {
         host: ask(app, "GET", "/health", OURS | {"host": host}).status
-        for host in (f"scores.example:{PORT}", "scores.example", "proxy.example", f"proxy.example:{PORT}")
+        for host in (
+            f"scores.example:{PORT}",
+            f"proxy.example:{PORT}",
+            "proxy.example",
+            f"[fd00::5]:{PORT}",
+            "scores.example",
+            "proxy.example:99",
+            "[fd00::5]",
+        )
     }
-    assert list(found.values()) == [200, 421, 200, 421]
+    assert list(found.values()) == [200, 200, 200, 200, 421, 421, 421]
     behind = OURS | {"host": "proxy.example", "origin": "https://proxy.example"}
     assert ask(app, "GET", "/health", behind).status == 200
 

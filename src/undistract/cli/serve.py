@@ -60,6 +60,7 @@ def serve(
     from undistract import workflow
     from undistract.web import server
     from undistract.web.app import make_app
+    from undistract.web.guard import names_for
 
     secret = given_token(token, token_file)
     if secret is None and talk.quiet:
@@ -79,7 +80,7 @@ def serve(
         talk.say("Score rows: POST /score. End with Ctrl-C.")
         talk.give({"url": url, "token": known if secret is None else None, "model": model})
 
-    app = make_app(token=known, hosts=[host, *with_usual_ports(allow_host)], model=learned)
+    app = make_app(token=known, hosts=names_for(host, allow_host), model=learned)
     server.serve(app, host=host, port=port, ready=ready)
 
 
@@ -93,8 +94,3 @@ def given_token(token: str | None, file: Path | None) -> str | None:
             "Make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'."
         )
     return token
-
-
-def with_usual_ports(names: tuple[str, ...]) -> list[str]:
-    """Let a name be used with the server's own port, and as a proxy in front of it is called."""
-    return [one for name in names for one in (name, *(() if ":" in name else (f"{name}:80", f"{name}:443")))]

@@ -141,6 +141,21 @@ class Guard:
         return Response(status_code=303, headers={"Location": "/", "Set-Cookie": cookie})
 
 
+def names_for(host: str, others: Iterable[str] = ()) -> list[str]:
+    """Return the names that callers may use: the address that is listened on, and others, which a proxy may have.
+
+    Examples
+    --------
+    >>> names_for("192.168.1.5", ["scores.example"])
+    ['192.168.1.5', 'scores.example', 'scores.example:80', 'scores.example:443']
+    >>> names_for("0.0.0.0")
+    []
+    """
+    own = [] if host in ("0.0.0.0", "::") else [f"[{host}]" if ":" in host else host]
+    usual = ("", ":80", ":443")
+    return own + [f"{name}{port}" for name in others for port in (("",) if _has_port(name) else usual)]
+
+
 def _tokens(scope: Scope) -> list[str]:
     """Collect whatever the caller offers as a token."""
     kind, _, given = header(scope, "authorization").partition(" ")

@@ -35,7 +35,6 @@ def score_router(model: Model, metrics: Metrics, limits: Limits) -> APIRouter:
     """
     router = APIRouter()
     Rows: Any = rows_to_score(model, limits)
-    known = _known(model)
 
     @router.post("/score")
     def score(asked: Rows) -> Scored:
@@ -47,7 +46,7 @@ def score_router(model: Model, metrics: Metrics, limits: Limits) -> APIRouter:
     @router.get("/model")
     def about() -> Known:
         """Say what the model learned from, what it ignores, and when it alarms."""
-        return known
+        return _known(model)
 
     return router
 
