@@ -34,7 +34,8 @@ def campaign(server: Running, examples: int, seed: int) -> subprocess.CompletedP
     line = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]
     line += [f"{server.url}openapi.json", "--header", f"Authorization: Bearer {TOKEN}", "--no-color", "--checks", "all"]
     line += ["--mode", "all", "--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
-    return subprocess.run(line, capture_output=True, text=True)
+    with TemporaryDirectory() as folder:  # it keeps notes where it runs
+        return subprocess.run(line, capture_output=True, text=True, cwd=folder)
 
 
 def main() -> int:
