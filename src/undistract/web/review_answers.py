@@ -1,0 +1,295 @@
+"""What the review's routes take and give, exactly: the schema that a client can rely on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ITEM = r"^[0-9]{1,9}-[0-9]{1,12}-[0-9]{1,12}$"
+KEY = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+Answer = Literal["familiar", "anomaly", "unsure", "calm"]
+Scope = Literal["everywhere", "context"]
+ItemId = Annotated[str, Field(pattern=ITEM, description="set-start-stop, as the queue gives it", examples=["0-120-131"])]
+Key = Annotated[str, Field(pattern=KEY, description="a UUID made by the client; sent again, it counts once")]
+Strength = Annotated[float, Field(gt=0, le=100)]
+
+
+class Asked(BaseModel):
+    """A request: nothing is guessed, nothing unknown is let in."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class PreviewAsked(Asked):
+    """What would change?"""  # noqa: D400
+
+    item: ItemId
+    answer: Answer = "familiar"
+    scope: Scope = "everywhere"
+    strength: Strength = 1.0
+
+
+class VerdictAsked(PreviewAsked):
+    """An answer to be kept."""
+
+    key: Key
+    answer: Answer
+    who: Annotated[str, Field(max_length=200)] = ""
+    expires: Annotated[float, Field(ge=0, le=1e11)] | None = None
+    note: Annotated[str, Field(max_length=2000)] = ""
+
+
+class WithdrawalAsked(Asked):
+    """An answer to be taken back."""
+
+    key: Key
+    of: Key
+    who: Annotated[str, Field(max_length=200)] = ""
+
+
+class Told(BaseModel):
+    """An answer of ours."""
+
+
+class Error(Told):
+    """What went wrong, in one sentence."""
+
+    error: str
+
+
+class Recorded(Told):
+    """It is kept, under this number."""
+
+    event: int
+    key: str
+
+
+class SetAbout(Told):
+    """One reviewed set."""
+
+    id: int
+    name: str
+    rows: int
+    kind: Literal["video", "image", "window", "row"]
+    times: Literal["seconds", "dates"] | None
+
+
+class About(Told):
+    """What is reviewed."""
+
+    title: str
+    features: int
+    sets: list[SetAbout]
+
+
+class Item(Told):
+    """One alarm, and where it stands now and stood before any answer."""
+
+    id: str
+    set: int
+    set_name: str
+    start: int
+    stop: int
+    peak: int
+    time: str | None
+    score: float | None
+    was: float | None
+    rank: int
+    was_rank: int
+    alarm: bool
+    was_alarm: bool
+    answer: Answer | None
+    who: str | None
+    key: str | None
+
+
+class Queue(Told):
+    """Open items first, strongest first; then the answered ones."""
+
+    version: int
+    event: int
+    busy: bool
+    threshold: float | None
+    total: int
+    open: int
+    answered: int
+    items: list[Item]
+
+
+class Part(Told):
+    """A feature, and what it carried."""
+
+    name: str
+    part: float | None
+
+
+class Explanation(Told):
+    """Why an item was flagged."""
+
+    text: str
+    ignored: float | None
+    features: list[Part]
+
+
+class ImageExhibit(Told):
+    """A row that is a picture."""
+
+    kind: Literal["image"]
+    pictures: list[str]
+    size: list[int] | None = None
+
+
+class VideoExhibit(Told):
+    """A stretch of a video."""
+
+    kind: Literal["video"]
+    clip: bool
+    pictures: list[str]
+    seconds: list[float] | None = None
+    peak_second: float | None = None
+
+
+class Series(Told):
+    """One column of a window, as it is, without what distracts, and as it usually goes."""
+
+    name: str
+    values: list[float | None]
+    after: list[float | None] | None = None
+    usual: list[float | None] | None = None
+
+
+class WindowExhibit(Told):
+    """A window of a time series."""
+
+    kind: Literal["window"]
+    series: list[Series]
+    steps: int
+    left_out: int = 0
+
+
+class Cell(Told):
+    """One cell of a table row."""
+
+    name: str
+    value: float | None
+    usual: float | None
+    after: float | None
+    part: float | None
+
+
+class RowExhibit(Told):
+    """A row of a table."""
+
+    kind: Literal["row"]
+    cells: list[Cell]
+    left_out: int = 0
+
+
+Exhibit = Annotated[ImageExhibit | VideoExhibit | WindowExhibit | RowExhibit, Field(discriminator="kind")]
+
+
+class Happened(Told):
+    """An event of the history: an answer, or (with `of`) one taken back."""
+
+    model_config = ConfigDict(extra="allow")
+
+    key: str
+    who: str = ""
+    when: float = 0.0
+    answer: Answer | None = None
+    of: str | None = None
+
+
+class ItemShown(Item):
+    """An item with everything that a person sees of it."""
+
+    explanation: Explanation
+    exhibit: Exhibit
+    history: list[Happened]
+
+
+class Track(Told):
+    """The scores of one set, thinned to buckets of rows."""
+
+    set: int
+    start: int
+    stop: int
+    rows: list[int]
+    low: list[float | None]
+    high: list[float | None]
+    before_high: list[float | None] | None
+    threshold: float | None
+    before_threshold: float | None
+    items: list[tuple[int, int, str, Answer | None, bool]]
+    times: list[str] | None
+
+
+class Weakened(Item):
+    """A confirmed anomaly, and what it would score then."""
+
+    then: float | None
+
+
+class Direction(Told):
+    """Which direction would go: its features, and whether it can be seen as a picture."""
+
+    features: list[Part]
+    picture: bool
+
+
+class Preview(Told):
+    """What an answer would change."""
+
+    vanish: list[Item]
+    appear: list[Item]
+    weaken: list[Weakened]
+    removed: int
+    removed_then: int
+    direction: Direction
+    protected: bool
+    words: str
+
+
+class Moved(Told):
+    """An item that the newest re-ranking moved."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    id: str
+    origin: int = Field(alias="from")
+    to: int
+    score: float | None
+    was: float | None
+
+
+class Changes(Told):
+    """What the newest re-ranking changed."""
+
+    version: int
+    event: int
+    moved: list[Moved]
+    vanished: int
+    by: list[str]
+    words: str
+
+
+class LearnedDirection(Direction):
+    """A direction that is ignored."""
+
+    distraction: float | None
+    taught: bool
+
+
+class Summary(Told):
+    """What was answered, and what was learned from it."""
+
+    verdicts: dict[str, int]
+    reviewers: dict[str, int]
+    removed: int
+    removed_before: int
+    alarms: int
+    alarms_before: int
+    directions: list[LearnedDirection]
+    words: str

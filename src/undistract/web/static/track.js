@@ -1,0 +1,141 @@
+// The score track of one set: what is in sight, and how it moves. The server thins the scores to what fits; on a zoom
+// the old picture is stretched at once and the finer scores follow.
+
+import { read } from "./api.js";
+import { make } from "./dom.js";
+import { paint, PADDING } from "./track_paint.js";
+
+const SMALLEST = 20; // rows in sight at the closest zoom
+const SETTLE = 80; // ms without a movement before finer scores are asked for
+const NEAR = 12; // px beside an alarm that still mean it
+
+export class Track {
+  constructor({ box, canvas, words, choice, pick }) {
+    Object.assign(this, { box, canvas, words, choice, pick, data: null, view: null, item: null, sets: [] });
+    new ResizeObserver(() => this.ask()).observe(box);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
+    choice.addEventListener("change", () => this.whole(Number(choice.value)));
+    box.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.drag();
+  }
+
+  know(sets) {
+    this.sets = sets;
+    this.choice.replaceChildren(...sets.map((one) => make("option", { value: String(one.id) }, one.name)));
+  }
+
+  get total() {
+    return this.sets[this.view.set].rows;
+  }
+
+  whole(set = this.view.set) {
+    this.show(set, 0, this.sets[set].rows);
+  }
+
+  // Bring an item into sight.
+  go(item) {
+    this.item = item;
+    if (this.view?.set !== item.set) return this.whole(item.set);
+    const { start, stop } = this.view;
+    if (item.peak >= start && item.peak < stop) return this.paint();
+    const half = (stop - start) / 2;
+    this.show(item.set, item.peak - half, item.peak + half);
+  }
+
+  show(set, start, stop) {
+    const total = this.sets[set].rows;
+    const span = Math.min(total, Math.max(Math.round(stop - start), Math.min(SMALLEST, total)));
+    const first = Math.max(0, Math.min(Math.round(start), total - span));
+    if (this.view?.set !== set) this.data = null;
+    this.view = { set, start: first, stop: first + span };
+    this.choice.value = String(set);
+    this.paint();
+    this.ask();
+  }
+
+  zoom(factor, at = 0.5) {
+    const { set, start, stop } = this.view;
+    const span = Math.min(this.total, Math.max(SMALLEST, (stop - start) * factor));
+    const middle = start + (stop - start) * at;
+    this.show(set, middle - span * at, middle + span * (1 - at));
+  }
+
+  pan(share) {
+    const { set, start, stop } = this.view;
+    const step = (stop - start) * share;
+    this.show(set, start + step, stop + step);
+  }
+
+  ask() {
+    clearTimeout(this.timer);
+    if (this.view) this.timer = setTimeout(() => this.load(), SETTLE);
+  }
+
+  async load() {
+    this.asked?.abort();
+    this.asked = new AbortController();
+    const { set, start, stop } = this.view;
+    const width = Math.max(50, Math.min(4000, Math.round(this.box.clientWidth)));
+    try {
+      this.data = await read(`/api/sets/${set}/track?start=${start}&stop=${stop}&width=${width}`, this.asked.signal);
+    } catch (error) {
+      return; // moved on, or the outbox and the list already say that the server is away
+    }
+    this.paint();
+    Object.assign(this.box.dataset, { set, start, stop, buckets: this.data.rows.length });
+  }
+
+  paint() {
+    if (!this.view) return;
+    const { start, stop } = this.view;
+    paint(this.canvas, this.box, this.view, this.data, this.item);
+    this.words.textContent = `rows ${start}–${stop - 1} of ${this.total}`;
+    const open = this.data?.items.filter(([, , , answer, alarm]) => alarm && !answer).length ?? 0;
+    this.canvas.setAttribute("aria-label", `Scores of ${this.sets[this.view.set].name}, ${this.words.textContent}; ${open} open alarms in sight`);
+  }
+
+  share(event) {
+    const { left, width } = this.box.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (event.clientX - left - PADDING.left) / (width - PADDING.left - PADDING.right)));
+  }
+
+  wheel(event) {
+    if (!this.view || event.ctrlKey) return;
+    event.preventDefault();
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(Math.sign(event.deltaX) * 0.1);
+    else this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.share(event));
+  }
+
+  drag() {
+    let from = null;
+    this.box.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !this.view) return;
+      from = { x: event.clientX, view: this.view, moved: false };
+      this.box.setPointerCapture(event.pointerId);
+    });
+    this.box.addEventListener("pointermove", (event) => {
+      if (!from) return;
+      const step = event.clientX - from.x;
+      if (!from.moved && Math.abs(step) < 5) return;
+      from.moved = true;
+      const { set, start, stop } = from.view;
+      const rows = (-step / (this.box.clientWidth - PADDING.left - PADDING.right)) * (stop - start);
+      this.show(set, start + rows, stop + rows);
+    });
+    this.box.addEventListener("pointerup", (event) => {
+      if (from && !from.moved) this.click(event);
+      from = null;
+    });
+    this.box.addEventListener("pointercancel", () => (from = null));
+  }
+
+  // The alarm under the pointer, or the nearest within a few pixels.
+  click(event) {
+    const { start, stop } = this.view;
+    const row = start + this.share(event) * (stop - start);
+    const away = ([first, last]) => Math.max(0, first - row, row - last);
+    const nearest = [...(this.data?.items ?? [])].sort((one, other) => away(one) - away(other))[0];
+    const allowed = (NEAR / this.box.clientWidth) * (stop - start);
+    if (nearest && away(nearest) <= allowed) this.pick(nearest[2]);
+  }
+}
