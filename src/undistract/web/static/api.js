@@ -8,14 +8,14 @@ export class Refused extends Error {
 }
 
 async function ask(path, options) {
-  let response;
+  let response, body;
   try {
     response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+    body = await response.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The server does not answer. Is it still running?", 0);
   }
-  const body = await response.json().catch(() => null);
   if (!response.ok) throw new Refused(body?.error ?? `The server answered ${response.status}.`, response.status);
   return body;
 }

@@ -29,6 +29,7 @@ let about = null;
 let item = null;
 let who = localStorage.getItem(WHO);
 let opening = null;
+let stood = -1; // the shown item's place in the list when it was opened
 
 function trouble(error) {
   find("trouble").hidden = !error;
@@ -42,6 +43,7 @@ const say = (words) => (find("changed").textContent = words);
 // Somebody wants to see it.
 function open(id) {
   list.select(id);
+  stood = queue.indexOf(id);
   drawer(false);
   return show(id);
 }
@@ -79,7 +81,10 @@ function play() {
 
 async function step(by) {
   const index = queue.indexOf(list.current);
-  const to = Math.max(0, Math.min(queue.about.total - 1, index + by));
+  // Answered by somebody else it went to the end of the list; the walk goes on where it stood.
+  const left = index !== stood && stood >= 0 && queue.at(index)?.answer;
+  const from = left ? stood - (by > 0 ? 1 : 0) : index;
+  const to = Math.max(0, Math.min(queue.about.total - 1, from + by));
   await queue.need(to, to);
   const next = queue.at(to);
   if (next && next.id !== list.current) await open(next.id);

@@ -1,0 +1,113 @@
+"""How the review page looks and what it tells to those who do not look: contrast, names, a phone, the night."""
+
+from itertools import chain
+
+import pytest
+
+from tests.web.standin import StandIn
+
+pytest.importorskip("fastapi", reason="browser tests need: pip install 'undistract[web]' playwright")
+
+# Every control that can be seen, with the name that a screen reader would say.
+NAMELESS = """all => all.filter(one => one.checkVisibility()).filter(one => {
+  const labels = [...(one.labels ?? [])].map(label => label.textContent).join(" ");
+  const words = (one.getAttribute("aria-labelledby") ?? "").split(" ").map(id => document.getElementById(id)?.textContent);
+  return !(one.getAttribute("aria-label") || words.join("") || labels || one.textContent).trim();
+}).map(one => one.outerHTML)"""
+
+# Text against the first opaque ground behind it; those whose contrast is below 4.5 : 1 (WCAG AA).
+PALE = """all => {
+  const pen = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+  const rgb = colour => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); return pen.getImageData(0, 0, 1, 1).data };
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const ground = one => { for (; one; one = one.parentElement) { const found = rgb(getComputedStyle(one).backgroundColor); if (found[3] === 255) return found } return rgb("Canvas") };
+  return all.filter(one => one.checkVisibility() && [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).map(one => {
+    const [a, b] = [light(rgb(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
+    return [(a + .05) / (b + .05), one.outerHTML.slice(0, 120)];
+  }).filter(([ratio]) => ratio < 4.5);
+}"""
+
+SIZES = {"desk": (1280, 860), "tablet": (900, 1100), "phone": (390, 844)}
+
+
+def visit_all(page):
+    """Open each dialog in turn."""
+    for key, name in (("?", "help"), ("p", "preview"), ("c", "calm"), ("e", "export"), ("s", "summary")):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"#{name}-dialog[open]")
+        if name == "preview":
+            page.wait_for_selector("#preview-accept[aria-disabled='false']")
+        yield name
+        page.keyboard.press("Escape")
+        page.wait_for_selector(f"#{name}-dialog:not([open])", state="attached")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_has_contrast_and_every_control_a_name(review, visit, scheme):
+    page = visit(review(StandIn(n_items=8)), color_scheme=scheme)
+    page.keyboard.press("f")
+    page.wait_for_selector("body[data-version='1']")
+    page.keyboard.press("a")
+    page.wait_for_selector("body[data-version='2']")
+    page.wait_for_timeout(500)  # rows glide to their places
+    controls = "button, input, select, textarea, a, video, canvas, progress, dialog, [tabindex], [role=listbox]"
+    for name in chain(["page"], visit_all(page)):
+        assert page.locator("body *").evaluate_all(PALE) == [], name
+        assert page.locator(controls).evaluate_all(NAMELESS) == [], name
+    assert page.complaints == []
+
+
+def test_landmarks_live_regions_and_headings_are_there(review, visit):
+    page = visit(review(StandIn()))
+    for landmark in ("header", "nav[aria-label]", "main", "aside[aria-labelledby]"):
+        assert page.locator(landmark).count() == 1
+    assert page.locator("h1").count() == 1
+    assert page.get_attribute("#changed", "aria-live") == "polite"
+    assert page.get_attribute("#trouble", "role") == "alert"
+    chosen = page.get_attribute("#list", "aria-activedescendant")
+    assert page.get_attribute(f"#{chosen}", "aria-selected") == "true"
+    assert page.get_attribute(f"#{chosen}", "aria-setsize") == "24"
+    assert page.get_attribute("html", "lang") == "en"
+
+
+def test_the_keyboard_alone_reaches_everything_and_the_focus_is_seen(review, visit):
+    page = visit(review(StandIn(n_items=8)))
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focus = page.locator(":focus")
+        if focus.count():
+            reached.add(focus.get_attribute("data-does") or focus.get_attribute("id"))
+            assert focus.evaluate("one => getComputedStyle(one).outlineStyle") != "none"
+    wanted = {"familiar", "anomaly", "unsure", "undo", "preview", "calm", "next", "previous", "summary", "export"}
+    assert wanted | {"help", "name", "list", "track", "track-set", "left", "closer"} <= reached
+
+
+def test_nothing_moves_for_those_who_asked_for_calm(review, visit):
+    address = review(StandIn())
+    calm, lively = visit(address, reduced_motion="reduce"), visit(address)
+    duration = "one => getComputedStyle(one).transitionDuration"
+    assert calm.locator(".row").first.evaluate(duration) == "0s"
+    assert lively.locator(".row").first.evaluate(duration) == "0.45s"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_fits_the_screen(review, visit, tmp_path, scheme, size):
+    width, height = SIZES[size]
+    page = visit(review(StandIn(n_items=24)), viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.keyboard.press("f")
+    page.wait_for_selector("body[data-version='1']")
+    wide = page.locator("html").evaluate("one => one.scrollWidth")
+    assert wide <= width, "nothing sticks out sideways"
+    page.screenshot(path=tmp_path / f"{size}-{scheme}.png")
+    if size == "phone":
+        small = "all => all.filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 40).length"
+        assert page.locator("#answers button").evaluate_all(small) == 0, "thumbs need large buttons"
+        page.click("#drawer")
+        page.wait_for_selector("#list .row >> nth=2")
+        page.screenshot(path=tmp_path / f"{size}-{scheme}-list.png")
+        page.click("#list .row >> nth=2")
+        page.wait_for_selector("#drawer[aria-expanded='false']")
+    assert page.complaints == []
