@@ -1,25 +1,26 @@
-"""A real browser and a real server, for the tests of the review page."""
+"""A real browser and a real server, for the tests of the review page. The fixtures are imported where they are used."""
 
 from __future__ import annotations
 
+import json
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from tests.web.asking import TOKEN
+
 CHROMIUM = os.environ.get("UNDISTRACT_CHROMIUM", "/usr/bin/chromium")
-ENABLE = "apt-get install chromium && pip install 'undistract[web]' playwright"
-TOKEN = "a-token-of-the-tests"
+ENABLE = "browser tests need: apt-get install chromium && pip install 'undistract[web]' playwright"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium, headless."""
-    playwright = pytest.importorskip("playwright.sync_api", reason=f"browser tests need: {ENABLE}")
+    """Debian's Chromium, headless; one for the tests of a file, each with a context of its own."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=ENABLE)
     if not os.path.exists(CHROMIUM):
-        pytest.skip(f"browser tests need: {ENABLE}")
+        pytest.skip(ENABLE)
     arguments = ["--no-sandbox", "--disable-background-networking"]
     with playwright.sync_playwright() as run:
         found = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
@@ -28,61 +29,82 @@ def browser():
 
 
 @contextmanager
-def served(app) -> Iterator[str]:
-    """Serve an app on a free port of this machine; gives its address."""
-    uvicorn = pytest.importorskip("uvicorn", reason=f"browser tests need: {ENABLE}")
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, lifespan="off", log_level="error", timeout_graceful_shutdown=1
+def served(desk):
+    """Serve a desk on a free port of this machine; gives the address."""
+    uvicorn = pytest.importorskip("uvicorn", reason=ENABLE)
+    from undistract.web.app import make_app
+
+    app = make_app(token=TOKEN, hosts=[], desk=desk)
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
     )
-    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         thread.join(0.01)
         assert thread.is_alive(), "the server did not start"
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(10)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture
+def serve():
+    """Serve desks while a test lasts; they are closed with it."""
+    with ExitStack() as ends:
+
+        def begun(desk):
+            ends.enter_context(desk)
+            return ends.enter_context(served(desk))
+
+        yield begun
 
 
 @pytest.fixture
 def visit(browser):
-    """Open the page of a desk as a reviewer; what the console says and every dialog of the browser is written down."""
-    contexts = []
+    """Open a review as a person would; complaints of the browser and dialogs are written down."""
+    with ExitStack() as ends:
 
-    def opened(address, who="Anna", **settings):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **settings})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.complaints = []
-        page.on("console", lambda said: said.type in ("error", "warning") and page.complaints.append(said.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (page.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        page.goto(f"{address}/?token={TOKEN}")
-        page.wait_for_selector("#name-dialog[open]")
-        page.keyboard.type(who)
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#name-dialog:not([open])", state="attached")
-        page.wait_for_selector("#track[data-buckets]")
-        return page
+        def opened(address, who="Anna", **settings):
+            context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **settings})
+            ends.callback(context.close)
+            page = context.new_page()
+            page.set_default_timeout(15_000)
+            page.complaints = []
+            page.on("console", lambda said: said.type in ("error", "warning") and page.complaints.append(said.text))
+            page.on("pageerror", lambda error: page.complaints.append(str(error)))
+            page.on("dialog", lambda dialog: (page.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+            page.goto(f"{address}/?token={TOKEN}")
+            page.wait_for_selector("#name-dialog[open]")
+            page.keyboard.type(who)
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#name-dialog:not([open])", state="attached")
+            page.wait_for_selector("#track[data-buckets]")
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+        yield opened
 
 
-@pytest.fixture
-def review():
-    """Serve a desk: gives the address of its page."""
-    app = pytest.importorskip("undistract.web.app", reason=f"browser tests need: {ENABLE}")
-    servers = []
+def shown(page):
+    """Return the id of the item in the middle of the page."""
+    return page.get_attribute("#centre", "data-item")
 
-    def begun(desk):
-        server = served(app.make_app(token=TOKEN, hosts=[], desk=desk))
-        servers.append(server)
-        return server.__enter__()
 
-    yield begun
-    for server in servers:
-        server.__exit__(None, None, None)
+def answer(page, key):
+    """Press a key that answers, and see the next item; gives the one that was answered."""
+    item = shown(page)
+    page.keyboard.press(key)
+    page.wait_for_selector(f"#centre:not([data-item='{item}'])")
+    return item
+
+
+def events(desk):
+    """Return what was recorded, answers and withdrawals, in order."""
+    return json.loads(desk.export("json"))["events"]
+
+
+def answers(desk):
+    """Return the answers that were given, in order."""
+    return [event["answer"] for event in events(desk) if "answer" in event]

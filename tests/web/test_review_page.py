@@ -1,65 +1,76 @@
-"""The review page in a real browser: a person answers, the list follows, and nothing is lost."""
+"""A review in a real browser: a person answers, the list follows, and nothing is lost."""
 
 import pytest
 
-from tests.web.standin import StandIn
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
-pytest.importorskip("fastapi", reason="browser tests need: pip install 'undistract[web]' playwright")
-
-
-def shown(page):
-    return page.get_attribute("#centre", "data-item")
+from tests.web import reviews
+from tests.web.browsing import answer, answers, browser, events, serve, shown, visit  # noqa: F401
 
 
-def answers(desk):
-    return [event["answer"] for event in desk.events if "answer" in event]
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return reviews.table(tmp_path_factory.mktemp("table"))
 
 
-def test_a_whole_review_goes_by_keyboard_up_to_the_summary(review, visit):
-    desk = StandIn(n_items=8)
-    page = visit(review(desk))
-    assert shown(page) == desk.queue()["items"][0]["id"], "it opens on the strongest open alarm"
-    seen = []
-    for number, key in enumerate("faufaufa"):
-        seen.append(shown(page))
-        page.keyboard.press(key)
-        if number < 7:
-            page.wait_for_selector(f"#centre:not([data-item='{seen[-1]}'])")
+@pytest.fixture
+def desk(files, tmp_path):
+    return files.desk(tmp_path / "days.review")
+
+
+@pytest.fixture
+def address(serve, desk):
+    return serve(desk)
+
+
+def test_a_whole_review_goes_by_keyboard_up_to_the_summary(address, desk, visit):
+    items = [item["id"] for item in desk.queue()["items"]]
+    page = visit(address)
+    assert shown(page) == items[0], "it opens on the strongest open alarm"
+    keys = "ffau" * 5
+    seen = [answer(page, key) for key in keys[:-1]]
+    seen.append(shown(page))
+    page.keyboard.press(keys[-1])
     page.wait_for_selector("#summary-dialog[open] #summary-alarms")
-    page.wait_for_selector("#saving[data-waiting='0']")
-    assert sorted(seen) == sorted(desk.items), "each item was shown once"
-    assert answers(desk) == ["familiar", "anomaly", "unsure"] * 2 + ["familiar", "anomaly"]
-    assert {event["who"] for event in desk.events} == {"Anna"}
+    page.wait_for_selector("body[data-learned='20']")
+    assert sorted(seen) == sorted(items), "each item was shown once"
+    words = {"f": "familiar", "a": "anomaly", "u": "unsure"}
+    assert answers(desk) == [words[key] for key in keys]
+    assert {event["who"] for event in events(desk)} == {"Anna"}
     assert "Every alarm has an answer." in page.inner_text("#summary-shown")
-    assert "8 answered, 0 open" in page.inner_text("#progress-words")
+    assert page.inner_text("#progress-words") == "20 answered, 0 open"
     page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    page.wait_for_selector("#summary-dialog[open] .direction:has-text('taught by answers')")
     assert page.complaints == []
 
 
-def test_an_answer_re_ranks_the_list_in_place_and_says_what_changed(review, visit):
-    page = visit(review(StandIn(n_items=12)))
-    first = shown(page)
-    page.keyboard.press("f")
-    page.wait_for_selector("body[data-version='1']")
-    page.wait_for_selector("#changed:has-text('4 alarms went down')")
-    assert page.get_attribute(f"#row-{first}", "data-answer") == "familiar"
-    assert page.inner_text(f"#row-{first} .badge") == "familiar · Anna"
+def test_answers_re_rank_the_list_in_place_and_the_page_says_what_changed(address, desk, visit):
+    page = visit(address)
+    first = answer(page, "f")
+    page.wait_for_selector("body[data-learned='1']")
+    page.wait_for_selector("#changed:has-text('below the threshold now')")
+    items = desk.queue()["items"]
+    assert sum(not item["alarm"] for item in items) > 10, "one answer taught what the glare is"
+    order = page.locator("#list .row").evaluate_all(
+        "rows => rows.sort((a, b) => a.ariaPosInSet - b.ariaPosInSet).map(row => row.dataset.item)"
+    )
+    assert order == [item["id"] for item in items][: len(order)]
     assert page.locator("#list .step").count() > 3
-    assert page.locator(".row.below:has-text('below the threshold now')").count() == 3
+    page.locator("#list").evaluate("list => { list.scrollTop = list.scrollHeight }")
+    page.wait_for_selector(f"#row-{first}[data-answer='familiar'] .badge:has-text('familiar · Anna')")
     assert page.complaints == []
 
 
-def test_undo_takes_the_last_answer_back_and_shows_it_again(review, visit):
-    desk = StandIn(n_items=6)
-    page = visit(review(desk))
-    first = shown(page)
-    page.keyboard.press("f")
-    page.wait_for_selector(f"#centre:not([data-item='{first}'])")
-    page.wait_for_selector("body[data-version='1']")
+def test_undo_takes_the_last_answer_back_and_shows_it_again(address, desk, visit):
+    page = visit(address)
+    first = answer(page, "f")
+    page.wait_for_selector("body[data-learned='1']")
     page.keyboard.press("z")
     page.wait_for_selector(f"#centre[data-item='{first}']")
     page.wait_for_selector("#history .badge:has-text('taken back')")
     page.wait_for_selector(f"#row-{first}[data-answer='']")
+    page.wait_for_selector("body[data-learned='2']")
     assert desk.summary()["verdicts"]["withdrawn"] == 1
     assert desk.queue()["answered"] == 0
     page.keyboard.press("z")
@@ -67,50 +78,64 @@ def test_undo_takes_the_last_answer_back_and_shows_it_again(review, visit):
     assert page.complaints == []
 
 
-def test_two_reviewers_see_each_other_live(review, visit):
-    address = review(StandIn(n_items=6))
+def test_an_answer_can_be_undone_after_the_page_was_loaded_again(address, desk, visit):
+    page = visit(address)
+    first = answer(page, "a")
+    page.wait_for_selector("body[data-learned='1']")
+    page.reload()
+    page.wait_for_selector("#track[data-buckets]")
+    page.keyboard.press("z")
+    page.wait_for_selector(f"#centre[data-item='{first}']")
+    page.wait_for_selector("body[data-learned='2']")
+    assert desk.queue()["answered"] == 0
+
+
+def test_two_reviewers_see_each_other_live(address, visit):
     anna, ben = visit(address, "Anna"), visit(address, "Ben")
     first = shown(anna)
     assert shown(ben) == first
     anna.keyboard.press("a")
-    ben.wait_for_selector(f"#row-{first} .badge:has-text('anomaly · Anna')")
     ben.wait_for_selector("#history li:has-text('Anna')")
     ben.keyboard.press("n")
     ben.wait_for_selector(f"#centre:not([data-item='{first}'])")
-    second = shown(ben)
-    ben.keyboard.press("u")
-    anna.wait_for_selector(f"#row-{second} .badge:has-text('unsure · Ben')")
+    ben.wait_for_selector(f"#row-{shown(ben)}[aria-posinset='1']")  # he goes on where the list stood
+    second = answer(ben, "u")
+    for page, who in ((anna, "unsure · Ben"), (ben, "anomaly · Anna")):
+        page.locator("#list").evaluate("list => { list.scrollTop = list.scrollHeight }")
+        item = second if page is anna else first
+        page.wait_for_selector(f"#row-{item} .badge:has-text('{who}')")
     assert anna.complaints == ben.complaints == []
 
 
-def test_the_preview_is_seen_before_it_is_accepted_or_left(review, visit):
-    desk = StandIn(n_items=9)
-    page = visit(review(desk))
-    first = shown(page)
+def test_what_would_change_is_seen_before_it_is_accepted_or_left(address, desk, visit):
+    page = visit(address)
     page.keyboard.press("p")
-    page.wait_for_selector("#preview-shown:has-text('3 alarms would vanish (everywhere, 1)')")
+    page.wait_for_selector("#preview-shown h3:has-text('alarms would vanish')")
+    page.wait_for_selector("#preview-shown .bars li")
     page.keyboard.press("Escape")
     page.wait_for_selector("#preview-dialog:not([open])", state="attached")
-    assert desk.events == []
+    assert events(desk) == []
+    item = shown(page)
     page.keyboard.press("p")
+    page.wait_for_selector("#preview-accept[aria-disabled='false']")
     page.select_option("#preview-scope", "context")
     page.fill("#preview-strength", "3")
+    page.wait_for_selector("#preview-accept[aria-disabled='false']")
     page.select_option("#preview-expires", "7")
     page.fill("#preview-note", "the light at noon")
-    page.wait_for_selector("#preview-shown:has-text('(context, 3)')")
     page.keyboard.press("Enter")
-    page.wait_for_selector(f"#centre:not([data-item='{first}'])")
-    page.wait_for_selector("#saving[data-waiting='0']")
-    (event,) = desk.events
-    assert (event["item"], event["answer"], event["scope"], event["strength"]) == (first, "familiar", "context", 3)
+    page.wait_for_selector(f"#centre:not([data-item='{item}'])")
+    page.wait_for_selector("body[data-learned='1']")
+    (event,) = events(desk)
+    assert (event["answer"], event["scope"], event["strength"]) == ("familiar", "context", 3)
+    assert f"{event['start']}-{event['stop']}" in item
     assert event["note"] == "the light at noon"
-    assert 6.9 < (event["expires"] - event["when"]) / 86400 < 7.1
+    assert (event["expires"] - event["when"]) / 86400 == pytest.approx(7, abs=0.01)
     assert page.complaints == []
 
 
-def test_nothing_is_accepted_before_the_preview_is_there(review, visit):
-    desk = StandIn(n_items=6)
-    page = visit(review(desk))
+def test_nothing_is_accepted_before_the_preview_is_there(address, desk, visit):
+    page = visit(address)
     page.route("**/api/preview", lambda route: None)
     page.keyboard.press("p")
     page.wait_for_selector("#preview-accept[aria-disabled='true']")
@@ -119,30 +144,27 @@ def test_nothing_is_accepted_before_the_preview_is_there(review, visit):
     page.focus("#preview-scope")
     page.keyboard.press("Escape")
     page.wait_for_selector("#preview-dialog:not([open])", state="attached")
-    assert desk.events == []
+    assert events(desk) == []
 
 
-def test_answers_given_without_a_connection_are_kept_and_sent_later_in_order(review, visit):
-    desk = StandIn(n_items=6)
-    page = visit(review(desk))
+def test_answers_given_without_a_connection_are_kept_and_sent_later_in_order(address, desk, visit):
+    page = visit(address)
     page.route("**/api/verdicts", lambda route: route.abort())
-    page.keyboard.press("f")
+    answer(page, "f")
     page.wait_for_selector("#saving:has-text('1 answer not saved yet')")
     page.wait_for_selector("#trouble:has-text('sent again')")
-    first = shown(page)
-    page.keyboard.press("a")
-    page.wait_for_selector(f"#centre:not([data-item='{first}'])")
+    answer(page, "a")
     page.wait_for_selector("#saving:has-text('2 answers not saved yet')")
-    assert desk.events == []
+    assert page.inner_text("#progress-words") == "2 answered, 18 open"
+    assert events(desk) == []
     page.unroute("**/api/verdicts")
     page.wait_for_selector("#saving[data-waiting='0']")
     assert answers(desk) == ["familiar", "anomaly"]
     assert page.locator("#trouble").is_hidden()
 
 
-def test_an_answer_whose_receipt_got_lost_is_kept_once(review, visit):
-    desk = StandIn(n_items=6)
-    page = visit(review(desk))
+def test_an_answer_whose_receipt_got_lost_is_kept_once(address, desk, visit):
+    page = visit(address)
     lost = []
 
     def lose(route):
@@ -155,11 +177,11 @@ def test_an_answer_whose_receipt_got_lost_is_kept_once(review, visit):
     page.keyboard.press("f")
     page.wait_for_selector("#saving[data-waiting='1']")
     page.wait_for_selector("#saving[data-waiting='0']")
-    assert [event["key"] for event in desk.events] == lost
+    assert [event["key"] for event in events(desk)] == lost
 
 
-def test_leaving_with_unsaved_answers_asks_first(review, visit):
-    page = visit(review(StandIn(n_items=6)))
+def test_leaving_with_unsaved_answers_asks_first(address, visit):
+    page = visit(address)
     page.route("**/api/verdicts", lambda route: route.abort())
     page.keyboard.press("f")
     page.wait_for_selector("#saving[data-waiting='1']")
@@ -168,14 +190,36 @@ def test_leaving_with_unsaved_answers_asks_first(review, visit):
     assert asked.value.type == "beforeunload"
 
 
-def test_an_answer_that_is_refused_is_told_and_not_shown_as_given(review, visit):
-    desk = StandIn(n_items=6)
-    desk.fail = "This review is closed. Open another one."
-    page = visit(review(desk))
+def test_an_answer_that_is_refused_is_told_and_not_shown_as_given(address, desk, visit):
+    page = visit(address)
     first = shown(page)
+    refusal = {"status": 422, "content_type": "application/json", "body": '{"error": "This review is closed."}'}
+    page.route("**/api/verdicts", lambda route: route.fulfill(**refusal))
     page.keyboard.press("f")
     page.wait_for_selector("#trouble:has-text('This review is closed.')")
     page.wait_for_selector(f"#row-{first}[data-answer='']")
-    assert "0 answered" in page.inner_text("#progress-words")
+    assert page.inner_text("#progress-words") == "0 answered, 20 open"
     page.click("[data-does='dismiss']")
     assert page.locator("#trouble").is_hidden()
+    page.keyboard.press("z")
+    page.wait_for_selector("#changed:has-text('no answer of yours')")
+
+
+def test_a_calm_stretch_is_given_by_its_rows_and_can_be_taken_back(address, desk, visit):
+    page = visit(address)
+    page.keyboard.press("c")
+    page.fill("#calm-from", "5")
+    page.fill("#calm-to", "5")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trouble:has-text('A calm stretch of 1 row')")
+    page.click("[data-does='dismiss']")
+    page.keyboard.press("c")
+    page.fill("#calm-from", "100")
+    page.fill("#calm-to", "114")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("body[data-learned='1']")
+    (event,) = events(desk)
+    assert (event["set_name"], event["start"], event["stop"], event["answer"]) == ("monday", 100, 115, "calm")
+    page.keyboard.press("z")
+    page.wait_for_selector("body[data-learned='2']")
+    assert desk.summary()["verdicts"]["calm"] == 0

@@ -2,32 +2,20 @@
 
 import pytest
 
-from tests.web.standin import StandIn
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
-pytest.importorskip("fastapi", reason="browser tests need: pip install 'undistract[web]' playwright")
-
-
-def shown(page):
-    return page.get_attribute("#centre", "data-item")
+from tests.web import reviews
+from tests.web.browsing import browser, serve, shown, visit  # noqa: F401
 
 
-def test_a_calm_stretch_is_given_by_its_rows(review, visit):
-    desk = StandIn()
-    page = visit(review(desk))
-    page.keyboard.press("c")
-    page.fill("#calm-from", "900")
-    page.fill("#calm-to", "949")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#saving[data-waiting='0']")
-    assert [(event["item"], event["answer"]) for event in desk.events] == [("0-900-950", "calm")]
-    page.keyboard.press("z")
-    page.wait_for_selector("body[data-event='2']")
-    assert desk.summary()["verdicts"]["calm"] == 0
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    return reviews.long_array(tmp_path_factory.mktemp("long"))
 
 
-def test_the_track_zooms_pans_and_goes_to_the_alarm_that_is_clicked(review, visit):
-    desk = StandIn(n_items=8, n_rows=100_000)
-    page = visit(review(desk))
+def test_the_track_of_a_hundred_thousand_rows_zooms_pans_and_goes_where_it_is_clicked(long, serve, visit, tmp_path):
+    desk = long.desk(tmp_path / "long.review")
+    page = visit(serve(desk))
     page.wait_for_selector("#track[data-start='0'][data-stop='100000']")
     assert int(page.get_attribute("#track", "data-buckets")) < 2000, "the server thins what the page draws"
     page.keyboard.press("+")
@@ -47,36 +35,91 @@ def test_the_track_zooms_pans_and_goes_to_the_alarm_that_is_clicked(review, visi
     page.mouse.move(left + width / 2 + width / 8, box["y"] + 50, steps=3)
     page.mouse.up()
     page.wait_for_selector("#track[data-start='0'][data-stop='80000']")
-    page.keyboard.press("0")
-    page.wait_for_selector("#track[data-start='0'][data-stop='100000']")
-    other = next(item for item in desk.items.values() if item["set"] == 0 and item["id"] != shown(page))
-    page.mouse.click(left + width * other["peak"] / 100_000, box["y"] + 50)
-    page.wait_for_selector(f"#centre[data-item='{other['id']}']")
+    for _ in range(6):
+        page.keyboard.press("+")
+    page.wait_for_selector("#track[data-stop='40625']")
+    start, stop = (int(page.get_attribute("#track", f"data-{edge}")) for edge in ("start", "stop"))
+    items = [item for item in desk.queue(0, 2000)["items"] if start + 20 < item["peak"] < stop - 20]
+    item = next(item for item in items if item["id"] != shown(page))
+    page.mouse.click(left + width * (item["peak"] + 0.5 - start) / (stop - start), box["y"] + 50)
+    page.wait_for_selector(f"#centre[data-item='{item['id']}']")
     assert page.complaints == []
 
 
-def test_thousands_of_alarms_are_walked_with_few_elements(review, visit):
-    desk = StandIn(n_items=5000, n_rows=20_000)
-    page = visit(review(desk))
+def test_thousands_of_alarms_are_walked_with_few_elements(long, serve, visit, tmp_path):
+    desk = long.desk(tmp_path / "long.review")
+    total = desk.queue()["total"]
+    assert total > 1500
+    page = visit(serve(desk))
     assert page.locator("#list .row").count() < 60
     page.locator("#list").evaluate("list => { list.scrollTop = list.scrollHeight }")
-    page.wait_for_selector(f"#row-{desk.queue(4999, 1)['items'][0]['id']}")
-    assert page.locator("#list .row").count() < 60
-    last, first = (desk.queue(place, 1)["items"][0]["id"] for place in (4999, 0))
+    last, first = (desk.queue(place, 1)["items"][0]["id"] for place in (total - 1, 0))
     page.click(f"#row-{last}")
+    page.wait_for_selector(f"#centre[data-item='{last}']")
+    assert page.locator("#list .row").count() < 60
+    page.keyboard.press("b")
+    page.wait_for_selector(f"#centre:not([data-item='{last}'])")
+    page.keyboard.press("n")
     page.wait_for_selector(f"#centre[data-item='{last}']")
     page.keyboard.press("u")
     page.wait_for_selector(f"#centre[data-item='{first}']")
     assert page.complaints == []
 
 
-def test_help_and_export_open_by_key_and_give_the_focus_back(review, visit):
-    page = visit(review(StandIn()))
+def test_a_video_stands_at_its_peak_plays_by_the_space_bar_and_can_be_sought(serve, visit, tmp_path):
+    pytest.importorskip("av", reason="needs PyAV: pip install 'undistract[video]'")
+    pytest.importorskip("cv2", reason="needs OpenCV: pip install 'undistract[video]'")
+    desk = reviews.clips(tmp_path).desk(tmp_path / "match.review")
+    page = visit(serve(desk))
+    video = page.locator("video")
+    video.evaluate("video => video.readyState >= 2 || new Promise(done => { video.onloadeddata = done })")
+    item = desk.item(shown(page))["exhibit"]
+    peak = item["peak_second"] - item["seconds"][0]
+    # A tenth of a second is a frame of these clips.
+    assert video.evaluate("video => video.currentTime") == pytest.approx(peak, abs=0.1)
+    page.keyboard.press(" ")
+    assert not video.evaluate("video => video.paused")
+    page.keyboard.press(" ")
+    assert video.evaluate("video => video.paused")
+    video.evaluate("video => new Promise(done => { video.onseeked = done; video.currentTime = 1 })")
+    assert video.evaluate("video => video.currentTime") == pytest.approx(1)
+    page.screenshot(path=tmp_path / "video.png")
+    assert page.complaints == []
+
+
+def test_pictures_are_shown_as_they_are_without_what_distracts_and_what_was_taken(serve, visit, tmp_path):
+    pytest.importorskip("PIL", reason="needs pillow: pip install 'undistract[images]'")
+    page = visit(serve(reviews.pictures(tmp_path).desk(tmp_path / "today.review")))
+    page.wait_for_selector("#exhibit img >> nth=2")
+    assert page.locator("#exhibit figcaption").all_inner_texts() == [
+        "as it is", "without what distracts", "what was taken out"
+    ]  # fmt: skip
+    loaded = "all => Promise.all(all.map(one => one.decode().then(() => one.naturalWidth)))"
+    assert all(width > 0 for width in page.locator("#exhibit img").evaluate_all(loaded))
+    page.screenshot(path=tmp_path / "picture.png")
+    assert page.complaints == []
+
+
+def test_windows_are_drawn_as_courses(serve, visit, tmp_path):
+    page = visit(serve(reviews.windows(tmp_path).desk(tmp_path / "pump.review")))
+    page.wait_for_selector("#exhibit svg >> nth=2")
+    for kind in ("values", "after", "usual"):
+        paths = page.locator(f"#exhibit .course.{kind}").evaluate_all("all => all.map(one => one.getAttribute('d'))")
+        assert len(paths) == 3
+        assert all(path.count("L") == 15 and "NaN" not in path for path in paths), "16 steps each"
+    page.screenshot(path=tmp_path / "window.png")
+    assert page.complaints == []
+
+
+def test_a_row_is_shown_cell_by_cell_and_help_and_export_open_by_key(serve, visit, tmp_path):
+    page = visit(serve(reviews.table(tmp_path).desk(tmp_path / "days.review")), "Zoë 王")
+    assert page.locator("#exhibit tbody tr").count() == 20
+    bars = page.locator("#exhibit .bar").evaluate_all("all => all.map(one => parseFloat(one.style.width))")
+    assert max(bars) == 100
     page.focus("#list")
     page.keyboard.press("?")
     page.wait_for_selector("#help-dialog[open]")
-    keys = page.locator("#help-dialog kbd").all_inner_texts()
-    assert {"f", "a", "u", "z", "p", "c", "n", "b", "space", "?"} <= set(keys)
+    assert {"f", "a", "u", "z", "p", "c", "n", "b", "space", "?"} <= set(page.locator("#help-dialog kbd").all_inner_texts())
     page.keyboard.press("f")
     page.keyboard.press("Escape")
     page.wait_for_selector("#list:focus")
@@ -84,33 +127,10 @@ def test_help_and_export_open_by_key_and_give_the_focus_back(review, visit):
     with page.expect_download() as got:
         page.click("#export-json")
     assert got.value.suggested_filename == "verdicts.json"
-    assert page.complaints == []
-
-
-def test_the_name_is_asked_once(review, visit):
-    page = visit(review(StandIn()), "Zoë 王")
+    page.keyboard.press("Escape")
     page.reload()
     page.wait_for_selector("#track[data-buckets]")
-    assert page.inner_text("#reviewer") == "Reviewer: Zoë 王"
+    assert page.inner_text("#reviewer") == "Reviewer: Zoë 王", "the name is asked once"
     assert page.locator("dialog[open]").count() == 0
-
-
-def test_a_video_plays_by_the_space_bar_and_can_be_sought(review, visit, tmp_path):
-    pytest.importorskip("av", reason="needs PyAV: pip install 'undistract[video]'")
-    from tests.clips import dots, write_clip
-
-    desk = StandIn(n_items=8)
-    desk.clip_path = write_clip(tmp_path / "clip.mp4", dots(60), movflags="faststart")
-    page = visit(review(desk))
-    item = next(one["id"] for one in desk.items.values() if one["set"] == 3)
-    page.click(f"#row-{item}")
-    page.wait_for_selector(f"#centre[data-item='{item}'] video")
-    video = page.locator("video")
-    video.evaluate("video => video.readyState >= 2 || new Promise(done => { video.onloadeddata = done })")
-    assert video.evaluate("video => video.currentTime") == pytest.approx(3.0, abs=0.2), "it stands at the peak"
-    page.keyboard.press(" ")
-    assert not video.evaluate("video => video.paused")
-    page.keyboard.press(" ")
-    assert video.evaluate("video => video.paused")
-    video.evaluate("video => new Promise(done => { video.onseeked = done; video.currentTime = 1 })")
+    assert page.inner_text("#progress-words").startswith("0 answered"), "a key in a dialog does not answer"
     assert page.complaints == []

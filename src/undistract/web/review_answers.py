@@ -53,12 +53,6 @@ class Told(BaseModel):
     """An answer of ours."""
 
 
-class Error(Told):
-    """What went wrong, in one sentence."""
-
-    error: str
-
-
 class Recorded(Told):
     """It is kept, under this number."""
 
@@ -111,6 +105,7 @@ class Queue(Told):
     version: int
     event: int
     busy: bool
+    problem: str | None = Field(None, description="why the newest answers could not be learned from")
     threshold: float | None
     total: int
     open: int

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
-from fastapi.routing import APIRoute
+from fastapi.responses import FileResponse, HTMLResponse, StreamingResponse
 from jinja2 import Environment, FileSystemLoader
 
-from undistract.errors import InputError
 from undistract.web import review_answers as given
+from undistract.web.problems import problem
 from undistract.web.review_answers import ITEM, Answer, PreviewAsked, Scope, VerdictAsked, WithdrawalAsked
 
 if TYPE_CHECKING:
@@ -25,24 +25,13 @@ if TYPE_CHECKING:
 ItemInPath = Annotated[str, InPath(alias="id", pattern=ITEM)]
 Number = Annotated[int, InPath(ge=0, le=10**9)]
 Row = Annotated[int, Query(ge=0, le=10**12)]
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is no such item"},
+    422: {"description": "What was given cannot be used"},
+}
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}, "description": "A picture"}}
 WAIT = 2.0  # seconds; a browser that has gone is noticed after so long
 LISTENERS = 100  # pages that are told live; each holds one waiting thread
-
-
-class ToldRoute(APIRoute):
-    """A route whose refusals are one sentence as JSON: 404 for what is not there, 422 for what cannot be used."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def told(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except InputError as error:
-                return JSONResponse({"error": str(error)}, getattr(error, "status", 422))
-
-        return told
 
 
 def review_router(desk: Desk) -> APIRouter:
@@ -60,8 +49,7 @@ def review_router(desk: Desk) -> APIRouter:
     >>> [route.path for route in router.routes if "summary" in route.path]
     ['/api/summary', '/api/summary/directions/{n}.png']
     """
-    refusals: dict[int | str, dict[str, Any]] = {code: {"model": given.Error} for code in (404, 422)}
-    router = APIRouter(route_class=ToldRoute, responses=refusals)
+    router = APIRouter(responses=REFUSALS)
     _page(router, desk)
     _looking(router, desk)
     _pictures(router, desk)
@@ -130,7 +118,7 @@ def _looking(router: APIRouter, desk: Desk) -> None:
 def _pictures(router: APIRouter, desk: Desk) -> None:
     def png(data: bytes | None, what: str) -> Response:
         if data is None:
-            return JSONResponse({"error": f"There is no picture of {what}."}, 404)
+            return problem(404, f"There is no picture of {what}.")
         return Response(data, media_type="image/png")
 
     @router.get("/api/items/{id}/picture.png", response_class=Response, responses=PNG)
@@ -147,7 +135,7 @@ def _pictures(router: APIRouter, desk: Desk) -> None:
         """Give the stretch of video around an item; ranges can be asked for, so that a player can seek."""
         path = desk.clip(item)
         if path is None:
-            return JSONResponse({"error": "There is no video of this item."}, 404)
+            return problem(404, "There is no video of this item.")
         return FileResponse(path, media_type="video/mp4")
 
     @router.get("/api/preview.png", response_class=Response, responses=PNG)
@@ -190,10 +178,13 @@ def _listening(router: APIRouter, desk: Desk) -> None:
     async def told() -> AsyncIterator[str]:
         version = event = -1
         while True:
+            since = monotonic()
             if await run_sync(desk.wait, version, event, WAIT, limiter=threads, abandon_on_cancel=True):
                 now = await run_sync(desk.queue, 0, 1)
                 version, event = now["version"], now["event"]
                 yield f"data: {json.dumps({'version': version, 'event': event})}\n\n"
+            elif monotonic() - since < WAIT / 2:
+                return  # nothing new, and told at once: the desk is closed
             else:
                 yield ": still here\n\n"
 

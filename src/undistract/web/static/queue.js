@@ -68,7 +68,10 @@ export class Queue {
     }
     if (about.version < this.about.version || about.event < this.about.event) return false; // an older answer, late
     [this.pages, this.about] = [pages, about];
-    for (const [id, { event }] of this.mine) if (event !== null && event <= about.event) this.mine.delete(id);
+    // While the server still learns, its list may not show yet what it has recorded.
+    for (const [id, { event }] of this.mine) {
+      if (event !== null && event <= about.event && !about.busy) this.mine.delete(id);
+    }
     return true;
   }
 

@@ -184,6 +184,7 @@ function progress() {
 
 let reading = false;
 let again = false;
+let settled = null; // the version before the answers that are being learned: what changed is said from there on
 
 // Bring the list up to date: one reading at a time, and one more if something came meanwhile.
 async function refresh() {
@@ -192,17 +193,20 @@ async function refresh() {
   reading = true;
   while (again) {
     again = false;
-    const before = queue.about.version;
     try {
       await queue.refresh(...list.range);
-      const after = queue.about.version;
-      if (before >= 0 && after > before) {
-        const { moved, words } = await read(`/api/changes?version=${before}`);
+      list.render();
+      const { version, event, busy, problem } = queue.about;
+      if (settled !== null && version > settled) {
+        const { moved, words } = await read(`/api/changes?version=${settled}`);
         list.changed(moved);
         say(words);
-      } else list.render();
-      document.body.dataset.version = after;
-      document.body.dataset.event = queue.about.event;
+      }
+      if (!busy) {
+        settled = version;
+        document.body.dataset.learned = event;
+      }
+      if (problem) trouble({ message: problem });
       progress();
       track.ask();
       if (list.current) await show(list.current); // somebody else may have answered it
