@@ -5,12 +5,14 @@ import re
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from uuid import UUID
 
 import pytest
 
-from tests.web.standin import StandIn
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
-pytest.importorskip("fastapi", reason="browser tests need: pip install 'undistract[web]' playwright")
+from tests.web import reviews
+from tests.web.browsing import answer, browser, events, serve, visit  # noqa: F401
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -62,40 +64,67 @@ def untouched(page):
     assert page.complaints == []
 
 
-def test_thirty_payloads_in_names_cells_and_notes_are_shown_as_they_are_written(review, visit):
-    desk = StandIn(n_items=30, n_rows=400, names=list(PAYLOADS))
-    page = visit(review(desk), PAYLOADS[0])
-    assert page.title() == f"{PAYLOADS[0]} · review"
-    assert page.inner_text("h1") == PAYLOADS[0]
-    for number, payload in enumerate(PAYLOADS):
-        page.wait_for_selector(f"#centre[data-item^='{number}-']")
-        assert plain(page.inner_text("#item-name")) == plain(payload)
-        assert plain(page.inner_text(f"[data-item^='{number}-'] .set")) == plain(payload)
-        assert page.locator("#track-set option").nth(number).inner_text() == plain(payload)
-        assert PAYLOADS[0] in page.inner_text("#why"), "feature names carry the payload of the first set"
+@pytest.fixture(scope="module")
+def hostile_files(tmp_path_factory):
+    """A table whose days and columns are payloads, scored under the name of one."""
+    columns = [f"{payload} {number}" for number, payload in enumerate(PAYLOADS[:20])]
+    drawn = {"n_rows": 60, "n_glare": 1, "n_strange": 0}
+    return reviews.table(tmp_path_factory.mktemp("hostile"), PAYLOADS, columns, name=PAYLOADS[1], **drawn)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return reviews.table(tmp_path_factory.mktemp("table"))
+
+
+def test_thirty_payloads_in_file_names_set_names_and_cells_are_shown_as_they_are_written(
+    hostile_files, serve, visit, tmp_path
+):
+    desk = hostile_files.desk(tmp_path / "hostile.review")
+    page = visit(serve(desk), PAYLOADS[0])
+    assert page.title() == f"{PAYLOADS[1]}.scores · review"
+    assert page.inner_text("h1") == f"{PAYLOADS[1]}.scores"
+    assert [plain(name) for name in page.locator("#track-set option").all_inner_texts()] == [*map(plain, PAYLOADS)]
+    seen = set()
+    for item in desk.queue()["items"]:
+        page.wait_for_selector(f"#centre[data-item='{item['id']}']")
+        assert plain(page.inner_text("#item-name")) == plain(item["set_name"])
+        assert plain(page.inner_text(f"#row-{item['id']} .set")) == plain(item["set_name"])
+        seen.add(item["set_name"])
         page.keyboard.press("n")
+    assert seen == set(PAYLOADS)
+    cells = {plain(name) for name in page.locator("#exhibit tbody th").all_inner_texts()}
+    assert cells == {plain(f"{payload} {number}") for number, payload in enumerate(PAYLOADS[:20])}
+    page.keyboard.press("p")
+    page.wait_for_selector("#preview-accept[aria-disabled='false']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("body[data-learned='1']")
+    page.keyboard.press("s")
+    page.wait_for_selector("#summary-dialog[open]")
+    assert PAYLOADS[0] in page.inner_text("#summary-shown")
     untouched(page)
 
 
-def test_thirty_payloads_in_notes_and_errors_are_shown_as_they_are_written(review, visit):
-    desk = StandIn(n_items=60)
-    page = visit(review(desk))
-    for payload in PAYLOADS:
-        item = page.get_attribute("#centre", "data-item")
-        verdict = {"item": item, "answer": "unsure", "who": payload, "note": payload, "scope": "everywhere"}
-        desk.record({**verdict, "strength": 1, "expires": None, "key": f"{len(desk.events)}"})
-        page.wait_for_selector("#history .said")
-        assert plain(page.inner_text("#history .said")) == plain(payload)
-        assert plain(page.inner_text("#history bdi")) == plain(payload)
-        page.route("**/api/verdicts", partial(refuse, payload))
-        page.keyboard.press("u")
-        page.wait_for_selector(f"#centre:not([data-item='{item}'])")
-        page.wait_for_selector("#trouble:not([hidden])")
-        assert plain(page.inner_text("#trouble-words")) == plain(payload)
-        page.unroute("**/api/verdicts")
-        page.click("[data-does='dismiss']")
-    page.keyboard.press("s")
-    page.wait_for_selector("#summary-dialog[open]")
+def test_thirty_payloads_in_notes_persons_and_errors_are_shown_as_they_are_written(files, serve, visit, tmp_path):
+    desk = files.desk(tmp_path / "days.review")
+    page = visit(serve(desk))
+    item = page.get_attribute("#centre", "data-item")
+    for number, payload in enumerate(PAYLOADS):
+        said = {"item": item, "answer": "unsure", "who": payload, "note": payload, "key": str(UUID(int=number))}
+        desk.record(said)
+        page.wait_for_selector(f"#history li >> nth={number}")
+        assert plain(page.inner_text("#history .said >> nth=0")) == plain(payload)
+        assert plain(page.inner_text("#history bdi >> nth=0")) == plain(payload)
+        page.route("**/api/preview", partial(refuse, payload))
+        page.keyboard.press("p")
+        page.wait_for_selector("#preview-shown .caution")
+        assert plain(page.inner_text("#preview-shown .caution")) == plain(payload)
+        page.keyboard.press("Escape")
+        page.unroute("**/api/preview")
+    page.route("**/api/verdicts", partial(refuse, PAYLOADS[1]))
+    answer(page, "u")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert page.inner_text("#trouble-words") == PAYLOADS[1]
     page.complaints[:] = [words for words in page.complaints if "status of 422" not in words]
     untouched(page)
 
@@ -105,8 +134,9 @@ def refuse(words, route):
 
 
 HOSTILE = """<!doctype html><title>hostile</title><body><script>
-const target = new URL(location).searchParams.get("target");
-const verdict = JSON.stringify({key: "0f0e0d0c-0b0a-4908-8706-050403020100", item: "0-250-255", answer: "familiar"});
+const query = new URL(location).searchParams;
+const target = query.get("target");
+const verdict = JSON.stringify({key: "0f0e0d0c-0b0a-4908-8706-050403020100", item: query.get("item"), answer: "familiar"});
 const tried = {};
 const attempt = (name, work) => work().then(() => tried[name] = "done", () => tried[name] = "failed");
 const loads = (element, name) => attempt(name, () => new Promise((done, failed) => {
@@ -117,7 +147,7 @@ const loads = (element, name) => attempt(name, () => new Promise((done, failed) 
   await attempt("blind", post("text/plain", "no-cors"));
   await attempt("json", post("application/json", "cors"));
   await attempt("read", () => fetch(target + "/api/queue", {credentials: "include"}).then((it) => it.json()));
-  await loads(Object.assign(new Image(), {src: target + "/api/items/2-250-255/picture.png"}), "picture");
+  await loads(Object.assign(new Image(), {src: target + "/static/icon.svg"}), "picture");
   await loads(Object.assign(document.createElement("script"), {src: target + "/static/words.js"}), "script");
   const frame = Object.assign(document.createElement("iframe"), {src: target + "/", name: "framed"});
   document.body.append(frame);
@@ -148,15 +178,16 @@ class Hostile(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])  # another site; and another port of the same site
-def test_a_hostile_page_can_not_post_read_or_frame(review, visit, name):
-    desk = StandIn(n_items=8)
-    address = review(desk)
+def test_a_hostile_page_can_not_post_read_or_frame(files, serve, visit, tmp_path, name):
+    desk = files.desk(tmp_path / "days.review")
+    address = serve(desk)
     page = visit(address)
+    item = page.get_attribute("#centre", "data-item")
     other = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
     Thread(target=other.serve_forever, daemon=True).start()
     try:
         hostile = page.context.new_page()
-        hostile.goto(f"http://{name}:{other.server_address[1]}/?target={address}")
+        hostile.goto(f"http://{name}:{other.server_address[1]}/?target={address}&item={item}")
         hostile.wait_for_selector("body[data-tried]", state="attached")
         tried = json.loads(hostile.get_attribute("body", "data-tried"))
         framed = [frame for frame in hostile.frames if frame.url.startswith(address)]
@@ -165,15 +196,15 @@ def test_a_hostile_page_can_not_post_read_or_frame(review, visit, name):
         other.server_close()
     tried.pop("blind")  # a blind request is always "done" for the one who sent it; what counts is what it did
     assert set(tried.values()) == {"failed"}, tried
-    assert desk.events == []
+    assert events(desk) == []
     assert all(frame.locator("#list").count() == 0 for frame in framed), "no frame shows the page"
-    page.keyboard.press("f")
+    answer(page, "f")
     page.wait_for_selector("#saving[data-waiting='0']")
-    assert len(desk.events) == 1, "the person's own page still works"
+    assert len(events(desk)) == 1, "the person's own page still works"
 
 
-def test_the_page_runs_under_its_strict_policy_alone(review, visit):
-    address = review(StandIn())
+def test_the_page_runs_under_its_strict_policy_alone(files, serve, visit, tmp_path):
+    address = serve(files.desk(tmp_path / "days.review"))
     page = visit(address)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
@@ -183,5 +214,4 @@ def test_the_page_runs_under_its_strict_policy_alone(review, visit):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert all(url.startswith(address) for url in asked)
-    assert page.locator("[style]").evaluate_all("all => all.filter(one => one.outerHTML.includes('<script')).length") == 0
     assert page.complaints == []
