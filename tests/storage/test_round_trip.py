@@ -166,7 +166,7 @@ def test_what_was_not_learned_is_refused(thing, tmp_path):
 
 def test_what_load_would_refuse_is_not_written(tmp_path):
     nearest = NearestDetector(n_neighbors=3).fit(rows()).set_params(n_neighbors=500)
-    with pytest.raises(InputError, match="500 neighbours .* n_samples = 120"):
+    with pytest.raises(InputError, match=r"500 neighbours .* n_samples = 120"):
         save(nearest, tmp_path / "model")
     with pytest.raises(InputError, match=r"threshold\.tail is <function .* which a file cannot hold"):
         save(replace(THINGS["quantile"], tail=lambda scores: scores), tmp_path / "model")

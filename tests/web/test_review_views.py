@@ -119,7 +119,9 @@ def test_a_row_is_shown_cell_by_cell_and_help_and_export_open_by_key(serve, visi
     page.focus("#list")
     page.keyboard.press("?")
     page.wait_for_selector("#help-dialog[open]")
-    assert {"f", "a", "u", "z", "p", "c", "n", "b", "space", "?"} <= set(page.locator("#help-dialog kbd").all_inner_texts())
+    assert {"f", "a", "u", "z", "p", "c", "n", "b", "space", "?"} <= set(
+        page.locator("#help-dialog kbd").all_inner_texts()
+    )
     page.keyboard.press("f")
     page.keyboard.press("Escape")
     page.wait_for_selector("#list:focus")

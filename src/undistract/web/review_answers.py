@@ -11,7 +11,9 @@ KEY = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 Answer = Literal["familiar", "anomaly", "unsure", "calm"]
 Scope = Literal["everywhere", "context"]
-ItemId = Annotated[str, Field(pattern=ITEM, description="set-start-stop, as the queue gives it", examples=["0-120-131"])]
+ItemId = Annotated[
+    str, Field(pattern=ITEM, description="set-start-stop, as the queue gives it", examples=["0-120-131"])
+]
 Key = Annotated[str, Field(pattern=KEY, description="a UUID made by the client; sent again, it counts once")]
 Strength = Annotated[float, Field(gt=0, le=100)]
 

@@ -83,6 +83,7 @@ class Known(BaseModel):
     threshold: When | None
     judged_by: Literal["known", "own"]
     reading: dict[str, Any] = Field(description="How rows were made of files.")
+    lessons: dict[str, int] = Field(description="How many verdicts of people it learned from, by answer.")
     alarms: str = Field(description="When a row alarms, in words.")
     description: str = Field(description="What is ignored and why, in words.")
 

@@ -103,7 +103,7 @@ def answer(
     if alarm_above is not None:
         alarms = scores > alarm_above
     said = Answer(judged_by(model), scores, found.ignored, threshold, p_values, alarms)
-    return replace(said, explanations=_reasons(one, model, said)) if explain else said
+    return replace(said, explanations=_reasons(one, model.in_context(name), said)) if explain else said
 
 
 def _reasons(one: FeatureSet, model: Model, said: Answer) -> tuple[Explanation, ...]:

@@ -10,6 +10,7 @@ from time import time
 from typing import Any, Self
 
 import numpy as np
+from sqlalchemy import make_url
 
 from undistract.errors import InputError
 from undistract.review.feedback import Lesson
@@ -87,6 +88,7 @@ class Desk:
         self._clips = TemporaryDirectory(prefix="undistract-")
         self._previewing, self._clipping = Lock(), Lock()
         self.wait, self.wait_for = self._live.wait, self._live.wait_for
+        self.where = ""  # where answers are kept, for people
 
     @classmethod
     def open(
@@ -121,7 +123,9 @@ class Desk:
         held = _in_order(sets, scored)
         log = Path(scores).with_suffix(".review") if store is None else store
         about = {"n_features": learned.focus.n_features_in_, "scores": Path(scores).name}
-        return cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
+        desk = cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
+        desk.where = make_url(log).render_as_string() if isinstance(log, str) and "://" in log else str(log)
+        return desk
 
     def close(self) -> None:
         """Stop learning; what was recorded is on disk."""
@@ -134,6 +138,11 @@ class Desk:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    @property
+    def model(self) -> Model:
+        """The model before any answer of this review."""
+        return self._live.first.model
 
     def about(self) -> dict[str, Any]:
         """Say what is reviewed."""

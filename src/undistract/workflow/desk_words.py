@@ -228,8 +228,8 @@ def summary(
             for place in range(n_now)
         ],
         "words": (
-            f"{len(standing)} answers stand. {n_now} directions are ignored, {n_before} were before them. "
-            f"{alarms[1]} of the alarms looked at are left of {alarms[0]}."
+            f"{_count(len(standing), 'answer')} so far. {_count(n_now, 'direction')} ignored now, {n_before} before; "
+            f"{_count(alarms[1], 'alarm')} now, {alarms[0]} before."
         ),
     }
 
@@ -255,6 +255,10 @@ def export(kind: str, events: Sequence[Event], standing: Mapping[str, Verdict]) 
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in line.items()} for line in lines)
     return text.getvalue().encode()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _plain(value: Any) -> Any:

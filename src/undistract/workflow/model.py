@@ -65,7 +65,7 @@ class Model:
     image_shape: tuple[int, ...] | None = None
     lessons: tuple[Lesson, ...] = ()
     training: Moments | None = None
-    _contexts: dict[str, Model] = field(default_factory=dict, repr=False)
+    _made: dict[Any, Model] = field(default_factory=dict, repr=False)  # models that others asked for
 
     @property
     def focus(self) -> Focus:
@@ -91,16 +91,16 @@ class Model:
         teachable = Teachable(self.watch, self.training)
         calm = any(one.verdict.answer == "calm" for one in held)
         watch = teachable.taught(held, context=context)
-        return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None, _contexts={})
+        return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None, _made={})
 
     def in_context(self, name: Hashable) -> Model:
         """Return the model for one set: with what people said about it alone, if they did."""
         context = str(name)
         if all(one.verdict.scope == "everywhere" or one.verdict.set_name != context for one in self.lessons):
             return self
-        if context not in self._contexts:
-            self._contexts[context] = self.taught(self.lessons, context=context)
-        return self._contexts[context]
+        if context not in self._made:
+            self._made[context] = self.taught(self.lessons, context=context)
+        return self._made[context]
 
     def anomaly_score(self, rows: Rows, *, context: Hashable = None) -> Floats:
         """Score rows (n, d) of one set by what is known: high is strange.
@@ -118,7 +118,12 @@ class Model:
     def without_expired(self, now: float) -> Model:
         """Return the model without the lessons that no longer count."""
         held = [one for one in self.lessons if one.verdict.counts(now)]
-        return self if len(held) == len(self.lessons) else self.taught(held)
+        if len(held) == len(self.lessons):
+            return self
+        keys = tuple(one.verdict.key for one in held)
+        if keys not in self._made:
+            self._made[keys] = self.taught(held)
+        return self._made[keys]
 
     def when_to_alarm(self) -> str:
         """Say in words when a row alarms."""
