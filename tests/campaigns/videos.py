@@ -3,8 +3,8 @@
     python -m tests.campaigns.videos [--count 500] [--seed 0]
 
 Bits are flipped, bytes overwritten, files cut, pieces of a file (atoms, chunks) swapped, doubled or dropped, and sizes
-in headers blown up, in mp4, avi and mkv. Each clip is read in a worker with one gigabyte of address space
-and ten seconds.
+in headers blown up, in mp4, avi and mkv. Each clip is read, and the stretch in its middle is shown, in a worker with
+one gigabyte of address space and ten seconds.
 """
 
 from __future__ import annotations
@@ -62,9 +62,22 @@ def work() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     from undistract.errors import InputError
     from undistract.features import make_extractor
+    from undistract.report.stretch import write_stretch
     from undistract.sets.videos import video_rows
 
     extract = make_extractor("pixels(size=6x4)")
+
+    def shown(path: str, chunks: list) -> str:
+        times = np.concatenate([times for _, times in chunks])
+        middle = len(times) // 2
+        try:
+            write_stretch(path, times, middle, middle + 1, middle, save=f"{path}.stretch.mp4")
+        except InputError:
+            return ", not shown"
+        finally:
+            Path(f"{path}.stretch.mp4").unlink(missing_ok=True)
+        return ""
+
     print("ready", flush=True)
     for line in sys.stdin:
         reports = []
@@ -72,7 +85,7 @@ def work() -> None:
             chunks = list(video_rows(line.rstrip("\n"), extract, on_report=reports.append))
             finite = all(np.isfinite(rows).all() and np.isfinite(times).all() for rows, times in chunks)
             whole = "read, something lost" if reports[0].lost else "read"
-            print(whole if finite else "NOT FINITE", flush=True)
+            print(whole + shown(line.rstrip("\n"), chunks) if finite else "NOT FINITE", flush=True)
         except InputError:
             print("refused", flush=True)
         except Exception as error:

@@ -13,7 +13,17 @@ from tests.clips import dots, write_clip
 from undistract import InputError
 from undistract.report.plots import AMBER, INK
 from undistract.report.png import colour
-from undistract.report.stretch import BAR, CONTEXT, GAP, KEY_SECONDS, LONGEST, fitted, stretch_rows, write_stretch
+from undistract.report.stretch import (
+    BAR,
+    CONTEXT,
+    GAP,
+    KEY_SECONDS,
+    LONGEST,
+    fitted,
+    steady,
+    stretch_rows,
+    write_stretch,
+)
 from undistract.sets.videos import read_frames
 
 av = pytest.importorskip("av", reason='needs PyAV: pip install "undistract[video]"')
@@ -68,10 +78,32 @@ def test_the_peak_is_always_shown_and_never_more_than_a_minute(steps, places):
         assert times[first_shown] >= times[start] - CONTEXT - 1e-3
 
 
-def test_a_clock_that_runs_backwards_hurts_nobody():
-    first, last = stretch_rows(np.array([0.0, 9.0, 3.0, 4.0, 5.0]), 2, 4, 3)
-    assert first <= 2
-    assert last >= 3
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=50), st.data())
+def test_any_clock_gives_a_stretch_around_the_peak(times, data):
+    peak = data.draw(st.integers(0, len(times) - 1))
+    first, last = stretch_rows(np.array(times), peak, peak + 1, peak)
+    assert 0 <= first <= peak <= last < len(times)
+    assert np.all(np.diff(steady(np.array(times))) >= 0)
+
+
+def test_one_leap_of_the_clock_changes_no_other_time():
+    times = np.arange(9.0)
+    for place, leapt in ((3, 50.0), (5, 0.0)):
+        leaping = times.copy()
+        leaping[place] = leapt
+        assert np.flatnonzero(steady(leaping) != times).tolist() == [place]
+
+
+def test_a_clip_whose_clock_leaps_is_shown_without_the_frame_that_does(tmp_path):
+    """A damaged .avi: one frame says that it is the last, then time goes on as before."""
+    content = write_clip(tmp_path / "clip.avi", dots(30, noise=20), codec="mpeg4").read_bytes()
+    damaged = tmp_path / "leaps.avi"
+    damaged.write_bytes(mutated(content, np.random.default_rng([3, 9])))
+    ((_, times),) = read_frames(damaged, on_report=lambda report: None)
+    (leap,) = np.flatnonzero(np.diff(times) < 0)
+    write_stretch(damaged, times, 14, 15, 14, save=tmp_path / "out.mp4")
+    found = np.concatenate([seconds for _, seconds in read_frames(tmp_path / "out.mp4")])
+    np.testing.assert_allclose(found, np.delete(times, leap) - times[0], atol=2e-3)
 
 
 def test_the_frames_are_there_at_their_times_from_zero_on_beside_what_remains(clip, frames):

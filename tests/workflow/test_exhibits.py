@@ -60,26 +60,25 @@ def clips(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("clips")
     (folder / "calm").mkdir()
-    for seed in range(1, 13):
-        write_clip(folder / "calm" / f"clip{seed}.mp4", dots_under_light(60, seed=seed))
+    for seed in range(1, 11):
+        write_clip(folder / "calm" / f"clip{seed}.mp4", dots_under_light(50, seed=seed))
     write_clip(folder / "match.mp4", dots_under_light(150, stranger=True))
     return folder
 
 
 @pytest.fixture(scope="module", params=SPECS)
 def video(request, clips):
-    reading = Reading(features=request.param)
-    return learned(read_sets(clips / "calm", reading), reading=reading), held(
-        read_sets(clips / "match.mp4", reading)[0]
-    )
+    return watched(clips, Reading(features=request.param))
 
 
 @pytest.fixture(scope="module")
 def pixels(clips):
-    reading = Reading(features=SPECS[0])
-    return learned(read_sets(clips / "calm", reading), reading=reading), held(
-        read_sets(clips / "match.mp4", reading)[0]
-    )
+    return watched(clips, Reading(features=SPECS[0]))
+
+
+def watched(clips, reading):
+    model = learned(read_sets(clips / "calm", reading), reading=reading)
+    return model, held(read_sets(clips / "match.mp4", reading)[0])
 
 
 def test_a_video_says_which_seconds_and_pictures_there_are(video):
@@ -150,10 +149,10 @@ def test_the_right_side_read_as_the_left_is_the_row_without_what_distracts(pixel
 
 def test_the_clip_shows_it_beside(video, tmp_path):
     model, one = video
-    save = stretch(model, one, one.rows, 60, 90, STRANGE, tmp_path / "alarm.mp4")
+    save = stretch(model, one, one.rows, 70, 80, STRANGE, tmp_path / "alarm.mp4")
     frames = np.concatenate([piece for piece, _ in read_frames(save)])
     sides = 1 if "pool" in model.reading.features else 2
-    assert frames.shape == (70, 64 * 6 + 10, 96 * 6 * sides + 4 * (sides - 1), 3)
+    assert frames.shape == (50, 64 * 6 + 10, 96 * 6 * sides + 4 * (sides - 1), 3)
     if sides == 2:
         left, right = frames[:, : 64 * 6, : 96 * 6], frames[:, : 64 * 6, -96 * 6 :]
         assert np.abs(left.astype(int) - right).mean() > 2
@@ -161,8 +160,7 @@ def test_the_clip_shows_it_beside(video, tmp_path):
 
 def test_a_window_over_a_video_shows_its_last_frame(clips):
     reading = Reading(features="pixels(size=6x4)", window=3, stride=2)
-    model = learned(read_sets(clips / "calm", reading), reading=reading)
-    one = held(read_sets(clips / "match.mp4", reading)[0])
+    model, one = watched(clips, reading)
     assert kind_of(model, one) == "video"
     picture = decoded(item_picture(model, one, one.rows, 30))
     wanted = one.rows[30, -24:].reshape(4, 6)
@@ -267,7 +265,7 @@ def test_the_cell_that_carried_the_score_comes_first(detector):
     if detector != "nearest":
         from sklearn.ensemble import IsolationForest
 
-        detector = IsolationForest(random_state=0)
+        detector = IsolationForest(n_estimators=20, random_state=0)
     model = learned([FeatureSet(seed, day(seed)) for seed in range(20)], detector=detector)
     rows = day(99)
     rows[31, 2] += 25

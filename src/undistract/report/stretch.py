@@ -56,13 +56,25 @@ def stretch_rows(times: Floats, start: int, stop: int, peak: int) -> tuple[int, 
     >>> stretch_rows(np.arange(10000) / 10, 100, 9000, 8000)
     (7700, 8300)
     """
-    times = np.maximum.accumulate(times)  # the clock of a damaged clip may run backwards
+    times = steady(times)
     since, until = times[start] - CONTEXT, times[stop - 1] + CONTEXT
     if until - since > LONGEST:
         since = float(np.clip(times[peak] - LONGEST / 2, since, until - LONGEST))
         until = since + LONGEST
     first = int(np.searchsorted(times, since - 0.5 / TICKS))
     return first, max(first, int(np.searchsorted(times, until + 0.5 / TICKS, side="right")) - 1)
+
+
+def steady(times: Floats) -> Floats:
+    """Set a clock right that leaps, as that of a damaged clip may, by changing as few times as can be.
+
+    Examples
+    --------
+    >>> steady(np.array([0.0, 0.1, 9.0, 0.3, 0.4])).tolist()
+    [0.0, 0.1, 0.3, 0.3, 0.4]
+    """
+    ways: tuple[Floats, ...] = np.maximum.accumulate(times), np.minimum.accumulate(times[::-1])[::-1]
+    return min(ways, key=lambda way: int((way != times).sum()))
 
 
 def write_stretch(
@@ -100,7 +112,7 @@ def write_stretch(
     """
     av = need("av", extra="video", to="Writing videos")
     first, last = stretch_rows(times, start, stop, peak)
-    shown = times[first : last + 1]
+    shown = steady(times)[first : last + 1]
     bar: _Bar | None = None
     with TemporaryDirectory(dir=Path(save).parent) as scratch:
         part = Path(scratch, "part.mp4")

@@ -35,6 +35,7 @@ MAX_PIXELS = 2**24  # of one frame: 5.3K video passes, a header that asks for gi
 SPARE = 2**20  # decoders round sides up; theirs is only a bound on memory, the limit itself is asked here
 CHUNK_BYTES, CHUNK_FRAMES = 2**24, 64
 PATIENCE = 100  # errors of the container before a file is given up
+LEAPS = 2  # frames whose clock is ahead, as in damaged clips, before a stretch is taken to be over
 
 
 def read_frames(
@@ -89,13 +90,14 @@ def read_frames(
         ledger = _ledger(container, stream)
         shape: tuple[int, int] | None = None
         pending: list[tuple[Frames, float]] = []
-        since, until = between or (-np.inf, np.inf)
+        (since, until), n_beyond = between or (-np.inf, np.inf), 0
         if between is not None:
             seek_before(av, container, stream, since)
         for number, (frame, time) in enumerate(_decoded(av, container, stream, ledger, path, max_pixels)):
-            if time > until:
+            n_beyond = n_beyond + 1 if time > until else 0
+            if n_beyond > LEAPS:
                 break
-            if number % every or time < since:
+            if number % every or not since <= time <= until:
                 continue
             image = _image(frame, grey, size, shape)
             shape = image.shape[:2]

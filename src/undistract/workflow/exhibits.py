@@ -15,7 +15,7 @@ import numpy as np
 
 from undistract.arrays import Floats, Ints, Rows
 from undistract.errors import InputError
-from undistract.report.stretch import stretch_rows
+from undistract.report.stretch import steady, stretch_rows
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.carried import carried
 from undistract.workflow.item_kinds import frame_shape, kind_of
@@ -82,9 +82,10 @@ def _video(model: Model, one: FeatureSet, start: int, stop: int, peak: int) -> d
     there = one.source is not None and Path(one.source).is_file() and times is not None
     seen: dict[str, Any] = {"clip": there, "pictures": views_of(model, one)}
     if times is not None:
-        shown = stretch_rows(times, start, stop, peak)
+        seconds = steady(times)
         # Of the whole video; the clip begins at the first of them.
-        seen |= {"seconds": [float(times[row]) for row in shown], "peak_second": float(times[peak])}
+        seen["seconds"] = [float(seconds[row]) for row in stretch_rows(times, start, stop, peak)]
+        seen["peak_second"] = float(seconds[peak])
     return seen
 
 
