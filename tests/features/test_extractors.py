@@ -6,6 +6,7 @@ import pytest
 from tests.clips import dots
 from undistract import InputError
 from undistract.features import EXTRACTORS, Cells, Flow, Gradients, Pixels, make_extractor
+from undistract.features.places import place_map
 
 SPECS = ["pixels", "gradients", "cells", "cells(pool=max)", "flow", "flow(pool=max)", "flow+pixels(size=6x4)"]
 
@@ -146,3 +147,21 @@ def test_specs_may_have_spaces_and_quoted_values():
 def test_what_is_no_frame_is_refused(frames):
     with pytest.raises(InputError, match="Frames have shape"):
         Pixels()(frames)
+
+
+def test_values_are_laid_out_where_their_features_lie_and_none_is_lost(extract):
+    values = np.random.default_rng(0).uniform(size=(3, len(extract.feature_names)))
+    maps = place_map(extract, values)
+    if "pool=max" in extract.name:
+        assert maps is None
+        return
+    np.testing.assert_allclose(maps.sum(axis=(1, 2)), values.sum(axis=1), rtol=1e-5)
+    np.testing.assert_array_equal(maps[1], place_map(extract, values[1]))
+
+
+def test_a_place_is_that_of_its_name():
+    extract = make_extractor("cells(cells=4x3)")
+    for number in (0, 17, 35):
+        column, row = extract.feature_names[number].rpartition(" at ")[2].split(",")
+        found = place_map(extract, np.eye(36)[number])
+        assert np.argwhere(found).tolist() == [[int(row), int(column)]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,12 @@ def place_map(extractor: Any, values: Floats) -> Floats | None:
     Parameters
     ----------
     extractor : Extractor
-    values : (d,) array
+    values : (..., d) array
         Such as what each feature carried of a score.
 
     Returns
     -------
-    (rows, columns) array, or None where no feature has a place
+    (..., rows, columns) array, or None where no feature has a place
         Several extractors side by side share the finest of their maps; the sum stays the same.
 
     Examples
@@ -32,23 +34,28 @@ def place_map(extractor: Any, values: Floats) -> Floats | None:
     >>> place_map(make_extractor("cells(pool=max)"), np.ones(3)) is None
     True
     """
-    maps = [found for found in _maps(extractor, values) if found is not None]
-    if not maps:
-        return None
-    rows, columns = (max(one.shape[axis] for one in maps) for axis in (0, 1))
-    fine = [area_average(one.astype(np.float32), (columns, rows)) * (one.size / (rows * columns)) for one in maps]
-    return maps[0] if len(maps) == 1 else np.asarray(sum(fine), dtype=np.float64)
-
-
-def _maps(extractor: Any, values: Floats) -> list[Floats | None]:
-    """Return one map per extractor; None for those that have none."""
-    parts = getattr(extractor, "parts", None)
-    if parts is not None:
-        bounds = np.cumsum([len(part.feature_names) for part in parts])[:-1]
-        return [place_map(part, some) for part, some in zip(parts, np.split(values, bounds), strict=True)]
+    if hasattr(extractor, "parts"):
+        pieces = zip(extractor.parts, np.split(values, _bounds(extractor), axis=-1), strict=True)
+        found = [place_map(part, some) for part, some in pieces]
+        return _joined([one for one in found if one is not None])
     if extractor.image_shape is not None:
-        return [values.reshape(extractor.image_shape)]
+        return values.reshape(*values.shape[:-1], *extractor.image_shape)
     if not hasattr(extractor, "cells") or getattr(extractor, "pool", "none") != "none":
-        return [None]
+        return None
     columns, rows = extractor.cells
-    return [values.reshape(rows, columns, -1).sum(axis=2)]
+    return np.asarray(values.reshape(*values.shape[:-1], rows, columns, -1).sum(axis=-1))
+
+
+@lru_cache(maxsize=16)
+def _bounds(extractor: Any) -> list[int]:
+    """Say where the features of each part end, but the last; a network must be run to know."""
+    return list(accumulate(len(part.feature_names) for part in extractor.parts))[:-1]
+
+
+def _joined(maps: list[Floats]) -> Floats | None:
+    if len(maps) < 2:
+        return maps[0] if maps else None
+    rows, columns = (max(one.shape[axis] for one in maps) for axis in (-2, -1))
+    fine = [area_average(one.astype(np.float32), (columns, rows)) for one in maps]
+    shares = [one.shape[-2] * one.shape[-1] / (rows * columns) for one in maps]  # of a coarse area in a fine one
+    return np.asarray(sum(map(np.multiply, fine, shares)), dtype=np.float64)

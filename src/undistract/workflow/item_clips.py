@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -61,12 +60,12 @@ def stretch(
 def _beside(model: Model, shown: Floats, alarm: slice, rows: Rows, usual: Floats | None) -> Beside | None:
     """Say how the right side of each row that is shown is made of its frame."""
     shape = frame_shape(model, shown.shape[1])
-    if shape is not None:
+    if shape is not None and model.reading.features is not None:  # grey from 0 to 1, as the frames are read
         taken = shown - model.focus.denoise(shown)
         return lambda row, frame: taken_off(frame, last_image(taken[row], shape))
-    if frame_map(model, shown[0]) is None:
+    usual = np.median(rows, axis=0) if usual is None else usual
+    maps = frame_map(model, kept_deviation(model, shown, usual) ** 2)
+    if maps is None:
         return None
-    kept = kept_deviation(model, shown, np.median(rows, axis=0) if usual is None else usual) ** 2
-    maps: Any = [frame_map(model, values) for values in kept]
-    top = max(float(found.max()) for found in maps[alarm])  # one scale for the whole stretch
+    top = float(maps[alarm].max())  # one scale for the whole stretch
     return lambda row, frame: overlaid(frame, maps[row], top)

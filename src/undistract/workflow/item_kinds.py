@@ -63,7 +63,7 @@ def last_image(values: Rows, shape: tuple[int, ...]) -> Rows:
 
 
 def frame_map(model: Model, values: Floats) -> Floats | None:
-    """Lay values (d,) out over the frame; those of a window are summed up. None where features have no place.
+    """Lay values (..., d) out over the frame; those of a window are summed up. None where features have no place.
 
     Examples
     --------
@@ -73,4 +73,6 @@ def frame_map(model: Model, values: Floats) -> Floats | None:
     array([[4., 6.]])
     """
     extractor = model.reading.extractor()
-    return None if extractor is None else place_map(extractor, values.reshape(model.reading.window, -1).sum(axis=0))
+    if extractor is None:
+        return None
+    return place_map(extractor, values.reshape(*values.shape[:-1], model.reading.window, -1).sum(axis=-2))
