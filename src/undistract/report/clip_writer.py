@@ -79,7 +79,7 @@ class ClipWriter:
     ) -> ClipWriter:
         """Begin a stream of pictures; the best codec there is, unless one is named.
 
-        Where somebody waits (`hurried`), H.264 takes a third of the time, and twice the bytes.
+        Where somebody waits (`hurried`), H.264 takes less time and more bytes.
         """
         chosen = codec or next(name for name in CODECS if name in av.codecs_available)
         stream = container.add_stream(chosen, rate=TICKS)
