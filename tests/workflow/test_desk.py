@@ -1,0 +1,282 @@
+"""The desk: a review without a browser. The same answers teach the page and the shell the same."""
+
+import json
+import time
+from dataclasses import replace
+from uuid import uuid4
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy: pip install 'undistract[web]'")
+
+from tests.cli.shell import answer as shell_answer
+from tests.cli.shell import run
+from tests.web import reviews
+from undistract import FeatureSet, InputError, Model, Reading, learn, read_sets, relearn, score
+from undistract.review import ReviewStore
+from undistract.review.items import UnknownItemError
+from undistract.workflow.desk import Desk
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return reviews.table(tmp_path_factory.mktemp("days"))
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "days.review"
+
+
+@pytest.fixture
+def desk(files, log):
+    with files.desk(log) as desk:
+        yield desk
+
+
+def say(desk, item, answer, **more):
+    """Answer, and wait until it is learned."""
+    said = desk.record({"key": str(uuid4()), "item": item, "answer": answer, "who": "Ada", **more})
+    assert desk.wait_for(said["event"])
+    return said
+
+
+def ids(desk):
+    return [item["id"] for item in desk.queue()["items"]]
+
+
+def test_the_strongest_alarm_comes_first_and_an_answer_ranks_the_others_anew(desk):
+    before = desk.queue()
+    assert before["open"] == before["total"] == 20
+    assert [item["rank"] for item in before["items"]] == list(range(1, 21))
+    first = before["items"][0]
+    say(desk, first["id"], "familiar")
+    after = desk.queue()
+    assert after["version"] > before["version"]
+    assert after["answered"] == 1
+    assert after["items"][-1]["id"] == first["id"]  # answered ones stand last
+    # The glare was behind sixteen of twenty alarms; what is strange indeed stands first now.
+    assert sum(item["alarm"] for item in after["items"]) == 4
+    assert {item["peak"] for item in after["items"][:4]} == {23, 373}
+    changes = desk.changes(before["version"])
+    assert changes["vanished"] == 16
+    assert changes["by"] == ["Ada"]
+    assert changes["words"] == "20 of 20 went down, 16 are below the threshold now."
+
+
+def test_undo_brings_back_every_number(desk):
+    before = desk.queue()["items"]
+    said = say(desk, before[0]["id"], "familiar")
+    assert desk.queue()["items"] != before
+    taken = desk.withdraw({"key": str(uuid4()), "of": said["key"], "who": "Ada"})
+    assert desk.wait_for(taken["event"])
+    assert desk.queue()["items"] == before
+    assert desk.summary()["verdicts"]["withdrawn"] == 1
+
+
+def test_the_page_the_shell_and_python_learn_the_same(desk, files, log, tmp_path):
+    for number, word in enumerate(["familiar", "anomaly", "unsure", "familiar"]):
+        say(desk, ids(desk)[number], word)
+    say(desk, "0-100-160", "calm")
+    scores = {item["id"]: item["score"] for item in desk.queue()["items"]}
+    told = shell_answer("relearn", files.model, "--from", log, "--save", tmp_path / "next.focus")
+    assert told["lessons"] == {"familiar": 2, "anomaly": 1, "unsure": 1, "calm": 1}
+    saved = Model.load(tmp_path / "next.focus")
+    from_python = relearn(Model.load(files.model), log)
+    for model in (saved, from_python):
+        with Desk.open(
+            files.scores, model=files.model, data=[files.data], store=tmp_path / f"{uuid4()}.review"
+        ) as fresh:
+            ranking = fresh._live.first.under(model).whole()
+            for item, value in zip(ranking.items, ranking.of_items()[0], strict=True):
+                if item.id in scores:
+                    assert value == scores[item.id]
+
+
+def test_a_review_goes_on_where_it_stopped(files, log):
+    with files.desk(log) as desk:
+        say(desk, ids(desk)[0], "familiar")
+        left = desk.queue()["items"]
+    with files.desk(log) as desk:
+        assert desk.queue()["items"] == left
+        assert desk.summary()["removed"] == 1
+
+
+def test_what_another_process_answers_is_learned_here_too(desk, files, log):
+    with files.desk(log) as other:
+        said = other.record({"key": str(uuid4()), "item": ids(other)[0], "answer": "familiar", "who": "Ben"})
+    assert desk.wait_for(said["event"], timeout=20)
+    assert desk.summary()["reviewers"] == {"Ben": 1}
+    assert desk.summary()["removed"] == 1
+
+
+def test_a_preview_says_what_comes_true_and_changes_nothing(desk):
+    first = ids(desk)[0]
+    before = desk.queue()
+    seen = desk.preview(first)
+    assert desk.queue() == before
+    assert seen["words"] == "16 alarms would vanish. 1 direction more would be ignored."
+    assert seen["removed_then"] == 1
+    say(desk, first, "familiar")
+    assert {item["id"] for item in seen["vanish"]} == {
+        item["id"] for item in desk.queue()["items"] if item["was_alarm"] and not item["alarm"]
+    }
+
+
+def test_a_preview_warns_of_confirmed_anomalies_that_would_weaken(desk):
+    items = {item["peak"]: item["id"] for item in desk.queue()["items"] if item["set"] == 0}
+    say(desk, items[23], "anomaly")
+    seen = desk.preview(next(name for peak, name in items.items() if peak not in (23, 373)))
+    weak = [item for item in seen["weaken"] if item["id"] == items[23]]
+    assert weak
+    assert weak[0]["then"] < weak[0]["score"]
+
+
+def test_an_answer_for_its_context_leaves_the_other_set_alone(desk):
+    first = desk.queue()["items"][0]
+    say(desk, first["id"], "familiar", scope="context")
+    alarms = [item["set"] for item in desk.queue()["items"] if item["alarm"]]
+    assert alarms.count(first["set"]) == 2
+    assert alarms.count(1 - first["set"]) == 10
+
+
+def test_an_answer_that_expires_is_forgotten_while_the_review_is_open(desk):
+    say(desk, ids(desk)[0], "familiar", expires=time.time() + 3)
+    assert desk.summary()["removed"] == 1
+    version = desk.queue()["version"]
+    end = time.monotonic() + 30
+    while desk.summary()["removed"] and time.monotonic() < end:
+        desk.wait(version, 1, timeout=1)
+    assert desk.summary()["removed"] == 0
+    assert desk.queue()["answered"] == 0
+
+
+def test_a_stretch_that_nobody_flagged_can_be_looked_at_and_answered(desk):
+    found = desk.item("1-5-9")
+    assert (found["rank"], found["start"], found["stop"]) == (0, 5, 9)
+    say(desk, "1-5-9", "unsure")
+    assert desk.item("1-5-9")["answer"] == "unsure"
+    assert [event["answer"] for event in desk.item("1-5-9")["history"]] == ["unsure"]
+
+
+@pytest.mark.parametrize("name", ["9-0-1", "0-5-5", "0-0-9999", "../x", "0-1", "", "0-1-2-3", "٣-1-2"])
+def test_an_item_that_is_not_there_is_told(desk, name):
+    with pytest.raises(UnknownItemError, match="There is no item"):
+        desk.item(name)
+
+
+def test_bad_answers_are_refused_before_anything_is_kept(desk):
+    first = ids(desk)[0]
+    for wrong in (
+        {"answer": "perhaps"},
+        {"answer": "familiar", "strength": 0},
+        {"answer": "familiar", "scope": "nowhere"},
+        {"answer": "familiar", "key": "no uuid"},
+        {"answer": "calm"},  # one row is no stretch
+    ):
+        with pytest.raises(InputError):
+            desk.record({"key": str(uuid4()), "item": first, **wrong})
+    assert json.loads(desk.export("json"))["events"] == []
+
+
+def test_the_track_is_thinned_but_never_loses_a_peak(desk):
+    whole = desk.track(0, width=4000)
+    thin = desk.track(0, width=7)
+    assert len(whole["rows"]) == 400
+    assert len(thin["rows"]) == 7
+    assert max(thin["high"]) == max(whole["high"])
+    assert min(thin["low"]) == min(whole["low"])
+    part = desk.track(0, 100, 200, width=50)
+    assert (part["rows"][0], part["start"], part["stop"]) == (100, 100, 200)
+    with pytest.raises(UnknownItemError):
+        desk.track(2)
+    with pytest.raises(InputError, match="no stretch"):
+        desk.track(0, 300, 200)
+
+
+def test_when_nothing_would_be_left_people_are_told_and_the_list_stays(tmp_path):
+    rng = np.random.default_rng(0)
+    model = learn([FeatureSet(day, rng.normal(size=2) + rng.normal(size=(40, 2))) for day in range(30)])
+    rows = rng.normal(size=(50, 2))
+    rows[[5, 25]] = [[0.0, 90.0], [90.0, 0.0]]
+    with Desk(model, [FeatureSet("today", rows)], ReviewStore.open(tmp_path / "today.review")) as desk:
+        for item in ("0-5-6", "0-25-26"):
+            said = desk.record({"key": str(uuid4()), "item": item, "answer": "familiar"})
+            assert desk.wait_for(said["event"])
+        queue = desk.queue()
+        assert "all 2 directions would be ignored" in queue["problem"]
+        assert queue["items"]
+        # Taking one back heals it.
+        taken = desk.withdraw({"key": str(uuid4()), "of": said["key"]})
+        assert desk.wait_for(taken["event"])
+        assert desk.queue()["problem"] is None
+
+
+def test_verdicts_are_exported_with_whether_they_stand(desk):
+    first, second = ids(desk)[:2]
+    said = say(desk, first, "familiar", note='a "note", with a comma')
+    say(desk, second, "anomaly")
+    desk.wait_for(desk.withdraw({"key": str(uuid4()), "of": said["key"]})["event"])
+    table = desk.export("csv").decode().splitlines()
+    assert len(table) == 3
+    assert table[1].endswith('"a ""note"", with a comma",False')
+    assert table[2].endswith(",True")
+    exported = json.loads(desk.export("json"))
+    assert [one["stands"] for one in exported["verdicts"]] == [False, True]
+    assert [one["kind"] for one in exported["events"]] == ["verdict", "verdict", "withdrawal"]
+    with pytest.raises(InputError, match="csv or json"):
+        desk.export("xml")
+
+
+def test_scores_without_a_threshold_are_ranked_by_their_own_rows(tmp_path, files):
+    model = Model.load(files.model)
+    sets = read_sets(files.data, Reading(group="day", columns=reviews.COLUMNS))
+    own = tmp_path / "own.scores"
+    replace(score(sets, model, adapt=True), model=str(files.model)).save(own)
+    with Desk.open(own, data=[files.data]) as desk:
+        assert desk.queue()["threshold"] is None
+        say(desk, next(item["id"] for item in desk.queue()["items"] if item["peak"] not in (23, 373)), "familiar")
+        assert {item["peak"] for item in desk.queue()["items"][:4]} == {23, 373}
+
+
+def test_data_that_has_gone_or_changed_is_told(tmp_path, files):
+    with pytest.raises(InputError, match=r"The data of 2 of 2 sets is not there \('monday' for one\).*--data"):
+        Desk.open(files.scores, model=files.model, data=[tmp_path_with_other(tmp_path)])
+    changed = tmp_path / "days.csv"
+    lines = files.data.read_text().splitlines()
+    changed.write_text("\n".join(lines[:-1]))
+    with pytest.raises(InputError, match="has 399 rows now, 400 were scored"):
+        Desk.open(files.scores, model=files.model, data=[changed])
+
+
+def tmp_path_with_other(folder):
+    other = folder / "other.csv"
+    lines = ["day," + ",".join(reviews.COLUMNS)]
+    lines += ["sunday," + ",".join(["0.5"] * 20)] * 3
+    other.write_text("\n".join(lines))
+    return other
+
+
+def test_a_review_of_something_else_is_refused(tmp_path, files):
+    other = tmp_path / "other.review"
+    ReviewStore.open(other, about={"n_features": 3}).close()
+    with pytest.raises(InputError, match="rows with 3 features, these have 20"):
+        files.desk(other)
+    told = run("relearn", files.model, "--from", tmp_path / "no.review", "--save", tmp_path / "next.focus")
+    assert told.exit_code == 1
+    assert told.stderr.startswith("Error: There is no file")
+    told = run("review", files.model, "--no-browser")
+    assert told.exit_code == 1
+    assert "is a model. Score something with it first" in told.stderr
+
+
+def test_explanations_follow_what_was_learned(desk):
+    items = {item["peak"]: item["id"] for item in desk.queue()["items"] if item["set"] == 0}
+    glare = next(name for peak, name in items.items() if peak not in (23, 373))
+    before = desk.item(glare)["explanation"]
+    say(desk, glare, "familiar")
+    after = desk.item(glare)["explanation"]
+    assert before["ignored"] == 0
+    assert after["ignored"] > 0.9
+    assert np.isfinite([one["part"] for one in after["features"]]).all()
