@@ -83,6 +83,7 @@ def test_evidence_comes_back_to_the_bit(place):
         assert store.evidence(key(2)).dtype == np.float64
         assert store.evidence(key(3)) is None
         assert store.evidence(key(4)) is None
+        assert sorted(store.evidence_of(key(number) for number in (*range(1200), 1))) == sorted([key(1), key(2)])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from time import time
 from typing import Any, Self
 
@@ -35,14 +35,13 @@ class _Plain:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Make it from such plain values; what is left out takes its default."""
-        given = {str(name): value for name, value in record.items() if name != "kind"}
-        known = {one.name: one.default is MISSING for one in fields(cls)}  # type: ignore[arg-type]
-        wrong = [name for name in given if name not in known] + [
-            name for name in known if known[name] > (name in given)
-        ]
-        if wrong:
-            raise InputError(f"A {cls.__name__.lower()} has the fields {', '.join(known)}; mend {listed(wrong)}.")
-        return cls(**given)
+        given = {name: value for name, value in record.items() if name != "kind"}
+        try:
+            return cls(**given)
+        except TypeError as error:
+            kind, names = cls.__name__.lower(), [one.name for one in fields(cls)]  # type: ignore[arg-type]
+            found = listed(sorted(given, key=names.__contains__))  # those that do not belong come first
+            raise InputError(f"A {kind} has the fields {', '.join(names)}; found {found}.") from error
 
 
 @dataclass(frozen=True)
