@@ -7,7 +7,7 @@ events(after=n) ─► what came since
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -158,12 +158,13 @@ class ReviewStore:
     ) -> None:
         self.close()
 
-    def _event(self, line: Row[Any]) -> Event:
-        if tables.checksum(line.number, line.body) == line.checksum:
-            event = event_from_json(json.loads(line.body))
-            if event.key == line.key:
+    def _event(self, line: Sequence[Any]) -> Event:
+        number, key, _, body, expected = line
+        if tables.checksum(number, body) == expected:
+            event = event_from_json(json.loads(body))
+            if event.key == key:
                 return event
-        raise self._database.damaged(f"event {line.number}")
+        raise self._database.damaged(f"event {number}")
 
     def _same(self, line: Row[Any], event: Event) -> int:
         known = self._event(line)

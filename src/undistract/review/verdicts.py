@@ -35,7 +35,8 @@ class _Plain:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Make it from such plain values; what is left out takes its default."""
-        given = {name: value for name, value in record.items() if name != "kind"}
+        given = dict(record)
+        given.pop("kind", None)
         try:
             return cls(**given)
         except TypeError as error:
@@ -189,11 +190,11 @@ class Standing:
     >>> first = Verdict("6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c", "match.mp4", 120, 131, 125, "unsure", when=1.0)
     >>> second = Verdict("7a2d2f5e-1e6b-4c64-8e1d-4f7f1e8b2c3d", "match.mp4", 120, 131, 125, "familiar", when=2.0)
     >>> live = Standing([first, second])
-    >>> [verdict.answer for verdict in live.verdicts().values()]
-    ['familiar']
+    >>> live.verdicts() == {second.key: second}
+    True
     >>> live.add(Withdrawal("0b7e9a3c-55d1-4c8e-8f3a-9a1d2c3b4e5f", of=second.key))
-    >>> [verdict.answer for verdict in live.verdicts().values()]
-    ['unsure']
+    >>> live.verdicts() == {first.key: first}
+    True
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -217,14 +218,7 @@ class Standing:
             insort(self._answers.setdefault(event.item, []), (event.when, event.key, event))
 
     def verdicts(self, now: float | None = None) -> dict[str, Verdict]:
-        """Give what stands at the time `now` (unix seconds; the present if None), by key, in the order of (when, key).
-
-        Examples
-        --------
-        >>> brief = Verdict("6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c", "match.mp4", 120, 131, 125, "calm", expires=9.0)
-        >>> len(Standing([brief]).verdicts(now=8.9)), len(Standing([brief]).verdicts(now=9.0))
-        (1, 0)
-        """
+        """Give what stands at the time `now` (unix seconds; the present if None), by key, in order."""
         moment = time() if now is None else now
         last = (
             next((place for place in reversed(answers) if self._counts(place[2], moment)), None)
@@ -237,7 +231,7 @@ class Standing:
 
 
 def standing(events: Iterable[Event], *, now: float | None = None) -> dict[str, Verdict]:
-    """Fold events into the verdicts that stand; the same as `Standing` gives event by event.
+    """Fold events into the verdicts that stand, by key, in the order of (when, key); as `Standing` does one by one.
 
     Parameters
     ----------
@@ -245,11 +239,6 @@ def standing(events: Iterable[Event], *, now: float | None = None) -> dict[str, 
         In any order, any of them more than once.
     now : float, optional
         Unix seconds; what has expired by then does not count. The present if left out.
-
-    Returns
-    -------
-    dict of Verdict
-        By key, in the order of (when, key).
 
     Examples
     --------
