@@ -136,7 +136,7 @@ def test_a_full_disk_is_told_and_the_same_event_goes_in_when_there_is_room(path)
     rows = np.ones((200, 50))  # 80 kB: the event fits, its evidence does not
     with disk_of(20), ReviewStore.open(path) as store:
         store.record(verdict(1))
-        with pytest.raises(FileError, match=r"the disk is full. Nothing of this was recorded"):
+        with pytest.raises(FileError, match=r"the disk is full: nothing of this was recorded. Send it again"):
             store.record(verdict(2, "calm", start=9), rows)
         assert store.events() == [(1, verdict(1))]
         assert store.record(verdict(3, start=20)) == 2  # it goes on with what fits
@@ -158,7 +158,7 @@ def test_an_error_of_the_disk_leaves_nothing_half_written(path, seed):
                     number += 1
                 except FileError as error:
                     refusal = str(error)
-        assert "Nothing of this was recorded" in refusal
+        assert "Send it again" in refusal
         assert store.last_number == number
         assert store.record(verdict(number, start=number), [1.0]) == number + 1
         assert len(store.events()) == number + 1

@@ -244,6 +244,18 @@ def test_a_server_that_does_not_answer_is_one_sentence_without_a_password(tmp_pa
     assert "\n" not in str(refusal.value)
 
 
+def test_a_store_goes_on_when_the_server_has_ended_its_session(make_database):
+    import psycopg
+
+    where = make_database()
+    with ReviewStore.open(where) as store:
+        store.record(verdict(1))
+        with psycopg.connect(where.replace("+psycopg", ""), autocommit=True) as other:
+            ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            other.execute(f"{ended} AND pid <> pg_backend_pid()")
+        assert store.record(verdict(2, start=9)) == 2
+
+
 def test_names_that_no_file_system_should_have_survive(place):
     odd = Verdict(key(1), "caf\udce9\0.mp4", 0, 1, 0, "calm", who="猫", note="' ; -- \0")
     with ReviewStore.open(place) as store:

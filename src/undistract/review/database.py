@@ -27,16 +27,17 @@ _WRITING = {
                set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true),
                pg_advisory_xact_lock(7241986320165)""",
 }
-_ANEW = "Nothing of this was recorded, and it can be sent again."
+# Where a connection breaks while it commits, nobody can tell whether it did; sending again is right either way.
+_AGAIN = "Send it again once that is mended: the same key counts once."
 _BEFORE = "Bring back a copy from before, or begin a new review."
 _WORDS = {
     "SQLITE_NOTADB": "is not a review. Give the path of one, or of a file that is not there yet.",
     "SQLITE_CORRUPT": f"is damaged. {_BEFORE}",
-    "SQLITE_FULL": f"cannot grow: the disk is full. {_ANEW} Make room first.",
-    "SQLITE_BUSY": f"was kept busy by another program for {PATIENCE} s. {_ANEW}",
+    "SQLITE_FULL": f"cannot grow, the disk is full: nothing of this was recorded. {_AGAIN}",
+    "SQLITE_BUSY": f"was kept busy by another program for {PATIENCE} s. {_AGAIN}",
     "SQLITE_READONLY": "may not be written. Change its permissions, or copy it to another place.",
     "SQLITE_CANTOPEN": "cannot be opened. Is it a file, and may this user read and write it and its folder?",
-    "SQLITE_IOERR": f"cannot be read or written: the disk reports an error. {_ANEW} Look at the disk and its limits.",
+    "SQLITE_IOERR": f"cannot be read or written: the disk reports an error. {_AGAIN}",
 }
 
 
@@ -68,7 +69,11 @@ class Database:
         self._engine: Engine | None = _engine(url)
         self.dialect = self._engine.dialect.name
         if self.dialect == "sqlite":
-            self._check_file(Path(str(url.database)), create)
+            try:
+                self._check_file(Path(str(url.database)), create)
+            except BaseException:
+                self.close()
+                raise
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -106,7 +111,7 @@ class Database:
         except (DBAPIError, sqlite3.Error) as error:
             raise FileError(f"{self.name} {_words(error)}") from error
         except UnicodeDecodeError as error:  # words of SQLite about a damaged file, quoting it
-            raise self.damaged("its words are none") from error
+            raise self.damaged("it holds text that cannot be read") from error
 
     def _check_file(self, path: Path, create: bool) -> None:
         if path.exists() and not path.is_file():
@@ -153,12 +158,16 @@ def _set_up(connection: Any, _: Any) -> None:
     # The rollback journal, not the write-ahead log: a review stays one file that can be copied, and SQLite before
     # 3.51.3 can damage a log. EXTRA is FULL, and also syncs the folder: without it a power cut may bring a journal
     # back, and with it undo what was acknowledged.
-    for words in ("journal_mode = DELETE", "synchronous = EXTRA", "trusted_schema = OFF", "cell_size_check = ON"):
-        connection.execute(f"PRAGMA {words}").close()
+    try:
+        for words in ("journal_mode = DELETE", "synchronous = EXTRA", "trusted_schema = OFF", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {words}").close()
+    except BaseException:
+        connection.close()  # the pool forgets it, and would leave the file open
+        raise
 
 
 def _words(error: DBAPIError | sqlite3.Error) -> str:
     cause: Any = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", "")
     known = [words for start, words in _WORDS.items() if code.startswith(start)]
-    return known[0] if known else f"cannot be read or written: {str(cause).strip().splitlines()[0]}. {_ANEW}"
+    return known[0] if known else f"cannot be read or written: {str(cause).strip().splitlines()[0]}. {_AGAIN}"

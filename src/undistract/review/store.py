@@ -91,7 +91,7 @@ class ReviewStore:
         InputError
             The key has another event, the withdrawn verdict is not known, or the evidence does not fit.
         FileError
-            It could not be written (a full disk, say): nothing was recorded, and it can be sent again.
+            It could not be written (a full disk, say): it does not count as recorded, and can be sent again.
         """
         numbers = None if evidence is None else self._checked(event, evidence)
         with self._database.writing() as connection:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from itertools import islice
 from time import time
 from typing import Any, Self
 
@@ -220,14 +221,11 @@ class Standing:
     def verdicts(self, now: float | None = None) -> dict[str, Verdict]:
         """Give what stands at the time `now` (unix seconds; the present if None), by key, in order."""
         moment = time() if now is None else now
-        last = (
-            next((place for place in reversed(answers) if self._counts(place[2], moment)), None)
-            for answers in self._answers.values()
-        )
-        return {key: verdict for _, key, verdict in sorted(place for place in last if place is not None)}
-
-    def _counts(self, verdict: Verdict, now: float) -> bool:
-        return verdict.key not in self._withdrawn and verdict.counts(now)
+        found: list[tuple[float, str, Verdict]] = []
+        for answers in self._answers.values():
+            counting = (one for one in reversed(answers) if one[1] not in self._withdrawn and one[2].counts(moment))
+            found += islice(counting, 1)
+        return {key: verdict for _, key, verdict in sorted(found)}
 
 
 def standing(events: Iterable[Event], *, now: float | None = None) -> dict[str, Verdict]:
