@@ -9,7 +9,7 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws fuzz paper quality format clean
+.PHONY: help demo test check laws fuzz soak paper quality format clean
 
 help:
 	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
@@ -17,6 +17,7 @@ help:
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     20 000 mutated model files and 500 videos of each container: refused in words, or read (minutes)"
+	@echo "make soak     200 kills of a server, 50 full disks, a long log: no acknowledged verdict is lost (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
@@ -27,6 +28,7 @@ demo: $(VENV)/plot+video.ready
 	$(BIN)/undistract demo --save out/demo.png --folder out
 
 test: $(VENV)/$(TEST).ready
+	@sh .ci/system
 	$(BIN)/python -m pytest
 
 check: $(VENV)/check.ready
@@ -41,6 +43,9 @@ laws: $(VENV)/$(TEST).ready
 fuzz: $(VENV)/test+video+onnx.ready
 	$(BIN)/python -m tests.campaigns.videos
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
+
+soak: $(VENV)/test.ready
+	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --fold 100000
 
 # DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
 paper: $(VENV)/plot+paper.ready

@@ -93,7 +93,7 @@ class LiveReview:
         self.first, self._store = first, store
         self.events: list[Event] = []
         self._log = Standing()
-        self._evidence: dict[str, Floats | None] = {}
+        self._evidence: dict[str, Floats] = {}  # by the key of its verdict
         self._usual: dict[int, Floats] = {}
         self._changed = Condition()
         self._closed = self.busy = False
@@ -161,10 +161,8 @@ class LiveReview:
 
     def lessons(self, verdicts: Mapping[str, Verdict]) -> list[Lesson]:
         """Put the evidence to verdicts."""
-        for key, verdict in verdicts.items():
-            if key not in self._evidence:
-                self._evidence[key] = None if verdict.answer == "unsure" else self._store.evidence(key)
-        return [Lesson(verdict, self._evidence[key]) for key, verdict in verdicts.items()]
+        self._evidence |= self._store.evidence_of([key for key in verdicts if key not in self._evidence])
+        return [Lesson(verdict, self._evidence.get(key)) for key, verdict in verdicts.items()]
 
     def taught(self, lessons: Sequence[Lesson]) -> Model:
         """Teach the model as `relearn` does."""

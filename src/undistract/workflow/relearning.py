@@ -57,7 +57,9 @@ def relearn(model: Model, reviews: ReviewStore | str | Path | Iterable[Lesson], 
         new = [one for one in every if one.verdict.counts(moment)]
         return with_lessons(model, new, {one.verdict.key for one in every}, moment)
     events = [event for _, event in reviews.events()]
-    new = [Lesson(one, reviews.evidence(one.key)) for one in Standing(events).verdicts(moment).values()]
+    standing = Standing(events).verdicts(moment)
+    evidence = reviews.evidence_of(standing)
+    new = [Lesson(one, evidence.get(key)) for key, one in standing.items()]
     return with_lessons(model, new, {event.key for event in events}, moment)
 
 
