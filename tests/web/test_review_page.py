@@ -62,6 +62,20 @@ def test_answers_re_rank_the_list_in_place_and_the_page_says_what_changed(addres
     assert page.complaints == []
 
 
+def test_what_was_taught_away_is_not_walked_before_what_is_strange_still(address, desk, visit):
+    page = visit(address)
+    answer(page, "f")  # the glare; the next item is glare, too, and falls while it is looked at
+    page.wait_for_selector("body[data-learned='1']")
+    fallen = shown(page)
+    assert not desk.item(fallen)["alarm"]
+    strongest = [item["id"] for item in desk.queue()["items"][:2]]
+    page.keyboard.press("n")
+    page.wait_for_selector(f"#centre[data-item='{strongest[0]}']")
+    answer(page, "a")
+    assert shown(page) == strongest[1]
+    assert page.complaints == []
+
+
 def test_undo_takes_the_last_answer_back_and_shows_it_again(address, desk, visit):
     page = visit(address)
     first = answer(page, "f")

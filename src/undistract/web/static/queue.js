@@ -75,15 +75,15 @@ export class Queue {
     return true;
   }
 
-  // The next open item after a place, else the first open one; the place of what is open is at the top of the list.
-  nextOpen(index) {
-    const from = (first, last) => {
-      for (let place = first; place < last; place++) {
-        const item = this.at(place);
-        if (item && !item.answer) return item;
-      }
-      return null;
-    };
-    return from(index + 1, this.about.total) ?? from(0, index);
+  // The strongest open item that was not passed over; if all were, the strongest open one.
+  nextOpen(passed) {
+    let first = null;
+    for (let place = 0; place < this.about.total; place++) {
+      const item = this.at(place);
+      if (!item || item.answer) continue;
+      if (!passed.has(item.id)) return item;
+      first ??= item;
+    }
+    return first;
   }
 }

@@ -29,6 +29,7 @@ let about = null;
 let item = null;
 let who = localStorage.getItem(WHO);
 let opening = null;
+const passed = new Set(); // items that were looked at and left without an answer
 let stood = -1; // the shown item's place in the list when it was opened
 
 function trouble(error) {
@@ -80,13 +81,15 @@ function play() {
 }
 
 async function step(by) {
-  const index = queue.indexOf(list.current);
-  // Answered by somebody else it went to the end of the list; the walk goes on where it stood.
-  const left = index !== stood && stood >= 0 && queue.at(index)?.answer;
-  const from = left ? stood - (by > 0 ? 1 : 0) : index;
-  const to = Math.max(0, Math.min(queue.about.total - 1, from + by));
-  await queue.need(to, to);
-  const next = queue.at(to);
+  passed.add(list.current);
+  // Where the ranking moved the item away, the walk does not follow it.
+  const moved = queue.indexOf(list.current) !== stood;
+  let next = moved && by > 0 ? queue.nextOpen(passed) : null;
+  if (!next) {
+    const to = Math.max(0, Math.min(queue.about.total - 1, stood + by));
+    await queue.need(to, to);
+    next = queue.at(to);
+  }
   if (next && next.id !== list.current) await open(next.id);
 }
 
@@ -100,13 +103,13 @@ function remember(change) {
 async function answer(word, settings = {}) {
   if (!item) return;
   const id = item.id;
-  const index = queue.indexOf(id);
   const key = outbox.put("/api/verdicts", { item: id, answer: word, who: who ?? "", ...settings });
   queue.mine.set(id, { answer: word, who, event: null, key });
   remember((all) => all.push({ key, item: id }));
   progress();
   list.render();
-  const next = queue.nextOpen(index);
+  passed.delete(id);
+  const next = queue.nextOpen(passed);
   if (next) await open(next.id);
   else if (queue.open <= 0) await summary("Every alarm has an answer.").catch(trouble);
 }
@@ -259,7 +262,7 @@ async function start() {
   about = await read("/api/about");
   track.know(about.sets);
   await refresh();
-  const first = queue.nextOpen(-1) ?? queue.at(0);
+  const first = queue.nextOpen(passed) ?? queue.at(0);
   if (first) await open(first.id);
   else {
     find("item-name").textContent = "No alarms";
