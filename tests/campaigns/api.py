@@ -29,11 +29,12 @@ def models(folder: Path) -> list[Path]:
     return [learn(days, keep_rows=kept).save(folder / f"{kept}.focus") for kept in (True, False)]
 
 
-def campaign(server: Running, examples: int, seed: int) -> subprocess.CompletedProcess[str]:
+def campaign(server: Running, examples: int, seed: int, *options: str) -> subprocess.CompletedProcess[str]:
     """Let schemathesis try so many examples of each operation; 0 is returned where it finds nothing."""
     line = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]
     line += [f"{server.url}openapi.json", "--header", f"Authorization: Bearer {TOKEN}", "--no-color", "--checks", "all"]
     line += ["--mode", "all", "--max-examples", str(examples), "--seed", str(seed), "--generation-database", "none"]
+    line += options
     with TemporaryDirectory() as folder:  # it keeps notes where it runs
         return subprocess.run(line, capture_output=True, text=True, cwd=folder)
 

@@ -1,4 +1,4 @@
-"""A real browser and a real server, for the tests of the review page. The fixtures are imported where they are used."""
+"""A real browser and a real server, for the tests of the review page. The fixtures are handed on by conftest.py."""
 
 from __future__ import annotations
 

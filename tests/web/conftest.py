@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.web.browsing import browser, serve, visit  # noqa: F401
 from tests.web.running import serving
 
 LIGHT = np.linspace(-30, 30, 8)

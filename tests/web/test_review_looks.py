@@ -4,10 +4,10 @@ from itertools import chain
 
 import pytest
 
-pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
-
 from tests.web import reviews
-from tests.web.browsing import answer, browser, serve, visit  # noqa: F401
+from tests.web.browsing import answer
+
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
 
 @pytest.fixture(scope="module")
@@ -20,23 +20,37 @@ def address(files, serve, tmp_path):
     return serve(files.desk(tmp_path / "days.review"))
 
 
-# Every control that can be seen, with the name that a screen reader would say.
+# Every control that can be seen and has no name that a screen reader could say.
 NAMELESS = """all => all.filter(one => one.checkVisibility()).filter(one => {
   const labels = [...(one.labels ?? [])].map(label => label.textContent).join(" ");
-  const words = (one.getAttribute("aria-labelledby") ?? "").split(" ").map(id => document.getElementById(id)?.textContent);
-  return !(one.getAttribute("aria-label") || words.join("") || labels || one.textContent).trim();
+  const others = (one.getAttribute("aria-labelledby") ?? "").split(" ").map(id => document.getElementById(id));
+  const words = others.map(other => other?.textContent ?? "").join("");
+  return !(one.getAttribute("aria-label") || words || labels || one.textContent).trim();
 }).map(one => one.outerHTML)"""
 
 # Text against the first opaque ground behind it; those whose contrast is below 4.5 : 1 (WCAG AA).
 PALE = """all => {
-  const pen = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
-  const rgb = colour => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); return pen.getImageData(0, 0, 1, 1).data };
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-  const ground = one => { for (; one; one = one.parentElement) { const found = rgb(getComputedStyle(one).backgroundColor); if (found[3] === 255) return found } return rgb("Canvas") };
-  return all.filter(one => one.checkVisibility() && [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())).map(one => {
-    const [a, b] = [light(rgb(getComputedStyle(one).color)), light(ground(one))].sort((x, y) => y - x);
-    return [(a + .05) / (b + .05), one.outerHTML.slice(0, 120)];
+  const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+  const pen = canvas.getContext("2d", {willReadFrequently: true});
+  const rgb = colour => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => .2126 * linear(r / 255) + .7152 * linear(g / 255) + .0722 * linear(b / 255);
+  const ground = one => {
+    for (; one; one = one.parentElement) {
+      const found = rgb(getComputedStyle(one).backgroundColor);
+      if (found[3] === 255) return found;
+    }
+    return rgb("Canvas");
+  };
+  const written = one => [...one.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+  return all.filter(one => one.checkVisibility() && written(one)).map(one => {
+    const pair = [light(rgb(getComputedStyle(one).color)), light(ground(one))].sort((one, other) => other - one);
+    return [(pair[0] + .05) / (pair[1] + .05), one.outerHTML.slice(0, 120)];
   }).filter(([ratio]) => ratio < 4.5);
 }"""
 

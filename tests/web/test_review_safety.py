@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
-
 from tests.web import reviews
-from tests.web.browsing import answer, browser, events, serve, visit  # noqa: F401
+from tests.web.browsing import answer, events
+
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -136,7 +136,8 @@ def refuse(words, route):
 HOSTILE = """<!doctype html><title>hostile</title><body><script>
 const query = new URL(location).searchParams;
 const target = query.get("target");
-const verdict = JSON.stringify({key: "0f0e0d0c-0b0a-4908-8706-050403020100", item: query.get("item"), answer: "familiar"});
+const key = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const verdict = JSON.stringify({key, item: query.get("item"), answer: "familiar"});
 const tried = {};
 const attempt = (name, work) => work().then(() => tried[name] = "done", () => tried[name] = "failed");
 const loads = (element, name) => attempt(name, () => new Promise((done, failed) => {

@@ -2,10 +2,10 @@
 
 import pytest
 
-pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
-
 from tests.web import reviews
-from tests.web.browsing import browser, serve, shown, visit  # noqa: F401
+from tests.web.browsing import shown
+
+pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
 
 
 @pytest.fixture(scope="module")

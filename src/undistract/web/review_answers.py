@@ -219,7 +219,9 @@ class Track(Told):
     before_high: list[float | None] | None
     threshold: float | None
     before_threshold: float | None
-    items: list[tuple[int, int, str, Answer | None, bool]]
+    items: list[Annotated[list[int | str | bool | None], Field(min_length=5, max_length=5)]] = Field(
+        description="start, stop, id, answer or null, whether it alarms now"
+    )
     times: list[str] | None
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse, StreamingResponse
+from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader
 
+from undistract.errors import InputError
 from undistract.web import review_answers as given
 from undistract.web.problems import problem
 from undistract.web.review_answers import ITEM, Answer, PreviewAsked, Scope, VerdictAsked, WithdrawalAsked
@@ -26,12 +28,28 @@ ItemInPath = Annotated[str, InPath(alias="id", pattern=ITEM)]
 Number = Annotated[int, InPath(ge=0, le=10**9)]
 Row = Annotated[int, Query(ge=0, le=10**12)]
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    404: {"description": "There is no such item"},
+    404: {"description": "There is no such thing"},
+    409: {"description": "It does not go together with what is there"},
     422: {"description": "What was given cannot be used"},
 }
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}, "description": "A picture"}}
 WAIT = 2.0  # seconds; a browser that has gone is noticed after so long
 LISTENERS = 100  # pages that are told live; each holds one waiting thread
+
+
+class ToldRoute(APIRoute):
+    """A route that says what the desk refuses: 404 where something is not there, 409 where it does not go together."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except InputError as error:
+                return problem(getattr(error, "status", 409), " ".join(str(error).split()))
+
+        return told
 
 
 def review_router(desk: Desk) -> APIRouter:
@@ -49,7 +67,7 @@ def review_router(desk: Desk) -> APIRouter:
     >>> [route.path for route in router.routes if "summary" in route.path]
     ['/api/summary', '/api/summary/directions/{n}.png']
     """
-    router = APIRouter(responses=REFUSALS)
+    router = APIRouter(route_class=ToldRoute, responses=REFUSALS)
     _page(router, desk)
     _looking(router, desk)
     _pictures(router, desk)
