@@ -106,6 +106,7 @@ class Queue(Told):
 
     version: int
     event: int
+    learned: int  # the last event that the ranking has learned from
     busy: bool
     problem: str | None = Field(None, description="why the newest answers could not be learned from")
     threshold: float | None

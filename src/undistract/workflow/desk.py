@@ -155,6 +155,7 @@ class Desk:
         return {
             "version": state.version,
             "event": newest,
+            "learned": state.event,
             "busy": busy or state.event < newest,
             "problem": state.problem,
             "threshold": words.value_of(state.ranking.threshold),

@@ -199,7 +199,8 @@ async function refresh() {
     try {
       await queue.refresh(...list.range);
       list.render();
-      const { version, event, busy, problem } = queue.about;
+      const { version, event, learned, busy, problem } = queue.about;
+      document.body.dataset.ranked = learned;
       if (settled !== null && version > settled) {
         const { moved, words } = await read(`/api/changes?version=${settled}`);
         list.changed(moved);
