@@ -46,6 +46,7 @@ fuzz: $(VENV)/test+video+onnx.ready
 
 soak: $(VENV)/test.ready
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --fold 100000
+	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --review
 
 # DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
 paper: $(VENV)/plot+paper.ready

@@ -1,15 +1,14 @@
 """No acknowledged verdict is lost or doubled: a server is killed, and its disk fills up, while two people answer.
 
     python -m tests.campaigns.verdicts [--rounds 200] [--full-disk 50] [--fold 100000] [--seed 0]
-    python -m tests.campaigns.verdicts --server "COMMAND" --store PATH
+    python -m tests.campaigns.verdicts --review
 
 Each round starts a server; two writers send verdicts and withdrawals, now and then one they sent before; kill -9 comes
 at any moment. What got no answer is sent again to the next server, with the same key. After every round the store is
 read: each acknowledged event is there once, under the number that was told, and nothing is there that nobody sent.
 A full disk is a small file system of its own (as root), an error of the disk a limit of the file's size.
 
-Without --server it is tests/campaigns/verdict_server.py. Another COMMAND prints its address, http://…?token=…, keeps
-its events at PATH, and answers the routes /api/queue, /api/verdicts and /api/withdrawals.
+The server is tests/campaigns/verdict_server.py, the store and little else; with --review it is `undistract review`.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
+from tests.web import reviews
 from undistract.review import ReviewStore, standing
 
 SECONDS = 60  # in which a server starts, and in which a shortage is noticed
@@ -237,22 +237,24 @@ def full_disk_rounds(rounds: int, command: list[str], store: Path, seed: int, co
     return []
 
 
-def campaign(rounds: int, full_disk: int, seed: int, server: str | None = None, store: Path | None = None):
+def campaign(rounds: int, full_disk: int, seed: int, *, review: bool = False):
     """Run both kinds of rounds; return counts, and complaints (none, it is hoped)."""
     counts: Counter[str] = Counter()
     with TemporaryDirectory() as scratch, ExitStack() as stack:
+        command = [sys.executable, "-m", "tests.campaigns.verdict_server"]
+        if review:
+            files = reviews.table(Path(scratch))
+            command = [sys.executable, "-m", "undistract", "review", str(files.scores), "--with", str(files.model)]
+            command += ["--data", str(files.data), "--no-browser", "--store"]
+        path = Path(scratch, "match.review")
+        found = kill_rounds(rounds, [*command, str(path)], path, seed, counts)
+        kinds = ["error of the disk"]
         disk = Path(scratch, "disk")
         disk.mkdir()
-        path = store or Path(scratch, "match.review")
-        command = shlex.split(server) if server else [sys.executable, "-m", "tests.campaigns.verdict_server", str(path)]
-        found = kill_rounds(rounds, command, path, seed, counts)
-        kinds = ["error of the disk"]
-        if full_disk and not server:
-            if stack.enter_context(small_disk(disk)):
-                kinds.append("full disk")
-            path = disk / "match.review"
-            command[-1] = str(path)
-        found += full_disk_rounds(full_disk, command, path, seed, counts, kinds)
+        if full_disk and stack.enter_context(small_disk(disk)):
+            kinds.append("full disk")
+        path = disk / "match.review"
+        found += full_disk_rounds(full_disk, [*command, str(path)], path, seed, counts, kinds)
     return counts, found
 
 
@@ -304,13 +306,10 @@ def main() -> int:
     parser.add_argument("--full-disk", type=int, default=50, help="times the disk fails")
     parser.add_argument("--fold", type=int, default=0, help="read back and fold so many events, and tell the seconds")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--server", help="another server, as a command")
-    parser.add_argument("--store", type=Path, help="where that server keeps its events")
+    parser.add_argument("--review", action="store_true", help="the server is `undistract review`")
     options = parser.parse_args()
-    if (options.server is None) != (options.store is None):
-        parser.error("--server and --store go together")
     started = time.time()
-    counts, found = campaign(options.rounds, options.full_disk, options.seed, options.server, options.store)
+    counts, found = campaign(options.rounds, options.full_disk, options.seed, review=options.review)
     print(f"{options.rounds} kills, {options.full_disk} shortages:", *(f"{n} {what}," for what, n in counts.items()))
     print(f"{len(found)} complaints, {time.time() - started:.0f} s", *found, sep="\n")
     if options.fold:
