@@ -9,6 +9,8 @@ pytest.importorskip("fastapi", reason='needs FastAPI: pip install "undistract[we
 
 from tests.web.asking import OURS, TOKEN, ask, post
 from undistract import Conformal, FeatureSet, Model, explain, learn, score
+from undistract.review.feedback import Lesson
+from undistract.review.verdicts import Verdict
 from undistract.web.app import make_app
 
 
@@ -166,6 +168,24 @@ def test_names_of_features_are_those_of_the_model(model, odd):
     said = post(app, "/score", {"rows": odd.tolist(), "explain": True}).json()
     assert said["explanations"][0]["features"][0]["name"] == "<sensor> 2"
     assert ask(app, "GET", "/model").json()["feature_names"] == list(names)
+
+
+def test_what_people_taught_for_one_context_counts_there_and_is_explained_on_the_same_scale(model, odd):
+    event = np.array([0, 0, 12.0, 0, 0, 0, 0, 0])
+    verdict = Verdict("6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c", "today", 31, 32, 31, "familiar", scope="context")
+    app = make_app(token=TOKEN, model=model.taught([Lesson(verdict, event)]))
+    rows = odd + 0.0
+    rows[7, 5] += 12
+    here, elsewhere = (
+        post(app, "/score", {"rows": rows.tolist(), "set": name, "explain": True}).json() for name in ("today", "other")
+    )
+    assert {one["row"] for one in elsewhere["explanations"]} >= {7, 31}
+    assert 31 not in {one["row"] for one in here["explanations"]}
+    assert here["explanations"][0]["row"] == 7
+    for said in (here, elsewhere):
+        for why in said["explanations"]:
+            assert why["text"].startswith(f"Row {why['row']} scores {said['scores'][why['row']]:.3g},")
+    assert ask(app, "GET", "/model").json()["lessons"]["familiar"] == 1
 
 
 def test_metrics_count_requests_rows_and_alarms_under_names_that_callers_cannot_make_up(model, odd):

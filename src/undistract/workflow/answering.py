@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from time import time
 from typing import Literal
 
 import numpy as np
@@ -95,7 +96,8 @@ def answer(
     (array([31]), 'x2')
     """
     one = FeatureSet(name, rows)
-    scored = score([one], model)
+    now = time()
+    scored = score([one], model, now=now)
     found, threshold = scored.sets[0], scored.threshold
     scores = found.after.values
     p_values = None if threshold is None else threshold.p_values(scores)
@@ -103,7 +105,8 @@ def answer(
     if alarm_above is not None:
         alarms = scores > alarm_above
     said = Answer(judged_by(model), scores, found.ignored, threshold, p_values, alarms)
-    return replace(said, explanations=_reasons(one, model.in_context(name), said)) if explain else said
+    local = model.without_expired(now).in_context(name)
+    return replace(said, explanations=_reasons(one, local, said)) if explain else said
 
 
 def _reasons(one: FeatureSet, model: Model, said: Answer) -> tuple[Explanation, ...]:
@@ -114,5 +117,13 @@ def _reasons(one: FeatureSet, model: Model, said: Answer) -> tuple[Explanation, 
         watch = FocusDetector(model.focus, own_detector(len(one)), adapt=True)
         watch.focus_, watch.detector_ = model.focus, watch.detector
     found = explain_rows(watch, one.rows, chosen[:N_EXPLAINED].tolist(), feature_names=model.feature_names)
+    return tuple(_as_told(why, said) for why in found)
+
+
+def _as_told(why: Explanation, said: Answer) -> Explanation:
+    """Bring an explanation to the scale of the scores, which a lesson for this context alone can change."""
+    score = float(said.scores[why.row])
+    scale = 1.0 if np.isclose(score, why.score, rtol=1e-9) else score / why.score
     # A lone row does not deviate from itself: what was ignored of it is told as in `ignored`.
-    return tuple(replace(why, ignored=float(said.ignored[why.row])) for why in found)
+    ignored = float(said.ignored[why.row])
+    return replace(why, score=score, contributions=why.contributions * scale, ignored=ignored)
