@@ -26,21 +26,6 @@ serve(app, host="127.0.0.1", port=0, ready=ready, limits=limits)
 """
 
 
-REVIEW = """
-import json, sys
-from pathlib import Path
-from undistract.web.app import make_app
-from undistract.web.server import serve
-from undistract.workflow.desk import Desk
-
-scores, model, data, store, token = sys.argv[1:]
-ready = lambda url: print(json.dumps({"url": url}), flush=True)
-desk = Desk.open(Path(scores), model=Path(model), data=[Path(data)], store=Path(store))
-serve(make_app(token=token, desk=desk), host="127.0.0.1", port=0, ready=ready)
-desk.close()
-"""
-
-
 @dataclass(frozen=True)
 class Running:
     """A server that runs: where it is."""
@@ -87,13 +72,5 @@ def serving(model_file, *, seconds=None):
     if seconds is not None:
         line = ["-c", QUICK, model_file, seconds, TOKEN]
     with started(*line, UNDISTRACT_TOKEN=TOKEN) as (process, told):
-        yield Running(told["url"])
-    assert process.returncode == 0
-
-
-@contextmanager
-def reviewing(files, store):
-    """Serve the review of some files (see `tests/web/reviews.py`)."""
-    with started("-c", REVIEW, files.scores, files.model, files.data, store, TOKEN) as (process, told):
         yield Running(told["url"])
     assert process.returncode == 0
