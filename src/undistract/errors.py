@@ -32,6 +32,8 @@ class FileError(InputError):
     undistract.errors.FileError: There is no file no-such.focus. Is the path right?
     """
 
+    status = 507  # over HTTP: not the caller's fault, and to be sent again
+
 
 class EvidenceWarning(UserWarning):
     """The answer stands on thin evidence: the message gives the numbers and says what would help."""

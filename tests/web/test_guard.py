@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason='needs FastAPI: pip install "undistract[web]"')
 
-from tests.web.asking import HOST, OURS, PORT, TOKEN, ask, routes_of
+from tests.web.asking import HOST, OURS, PORT, TOKEN, ask, post, routes_of
+from undistract.errors import FileError
 from undistract.web.app import make_app
 from undistract.web.guard import HEADERS, names_for
 
@@ -171,6 +174,22 @@ def test_an_accident_is_told_in_one_sentence_and_keeps_its_secrets(caplog):
     assert "secret" not in reply.body.decode()
     assert "the secret of the house" in caplog.text
     assert_sealed(reply)
+
+
+def test_an_answer_that_finds_the_disk_full_is_refused_so_that_the_page_sends_it_again():
+    routes = pytest.importorskip("undistract.web.review_routes", reason="the review's routes are not there")
+
+    class FullDisk:
+        def record(self, verdict):
+            raise FileError("days.review cannot be written: no space is left.")
+
+    key, item = "6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c", "0-1-2"
+    reply = post(
+        make_app(token=TOKEN, desk=FullDisk()), "/api/verdicts", {"key": key, "item": item, "answer": "unsure"}
+    )
+    assert (reply.status, reply.json()) == (507, {"error": "days.review cannot be written: no space is left."})
+    outbox = (Path(routes.__file__).parent / "static" / "outbox.js").read_text(encoding="utf-8")
+    assert "507" not in re.search(r"FINAL = new Set\(\[(.*?)\]", outbox)[1]  # those are never sent again
 
 
 def test_pages_of_documentation_that_load_scripts_of_others_are_off(model):

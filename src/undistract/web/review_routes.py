@@ -31,6 +31,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     404: {"description": "There is no such thing"},
     409: {"description": "It does not go together with what is there"},
     422: {"description": "What was given cannot be used"},
+    507: {"description": "It could not be written or read; send it again"},
 }
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}, "description": "A picture"}}
 WAIT = 2.0  # seconds; a browser that has gone is noticed after so long

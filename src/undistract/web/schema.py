@@ -56,7 +56,7 @@ def exact_schema(plain: Callable[[], Schema]) -> Callable[[], Schema]:
 
 def _refusing(status: str, answer: Schema) -> Schema:
     """Let every refusal be a `Problem`, whatever the route answers else: a picture, a table."""
-    if not status.startswith("4"):
+    if not status.startswith(("4", "5")):
         return answer
     return {
         "description": answer["description"],
