@@ -74,4 +74,7 @@ def make_app(
         app.include_router(review_router(desk))
     answer_in_words(app)
     app.openapi = exact_schema(app.openapi)  # type: ignore[method-assign]
+    # FastAPI makes routes when they are first used and hushes warnings meanwhile, which two threads cannot do at once:
+    # made now, while the desk is still.
+    app.openapi()
     return app
