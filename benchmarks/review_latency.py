@@ -3,8 +3,8 @@
     python -m benchmarks.review_latency [--rows 10000] [--features 512] [--answers 40]
 
 A server process reviews one set; Chromium presses f again and again. The time ends when the page shows the list that
-has learned from the answer. Beside it the same time for relearning and ranking alone, in this process: what is left is the
-way through server, log and page. The limit is 1 s at the 95th percentile on an idle machine.
+has learned from the answer. Beside it the same time for relearning and ranking alone, in this process; what is left is
+the way through server, log and page. The limit is 1 s at the 95th percentile on an idle machine.
 """
 
 from __future__ import annotations

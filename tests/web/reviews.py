@@ -111,7 +111,6 @@ def wave(rng, n_steps: int):
 def clips(folder: Path) -> Files:
     """Make clips of dots under changing light; a stranger crosses the last."""
     from undistract.report.clip_writer import write_clip
-
     from undistract.sets.drawn_clips import dots_under_light
 
     reading = Reading(features="pixels(size=12x8)")
