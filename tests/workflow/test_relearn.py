@@ -6,7 +6,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, InputError, Model, learn, relearn, score
+from undistract import FeatureSet, Focus, InputError, Model, learn, load, relearn, save, score
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
 
@@ -121,3 +121,21 @@ def test_a_model_from_before_rows_were_kept_says_what_to_do(model, tmp_path):
     del watch.known_
     with pytest.raises(InputError, match="Learn it anew"):
         relearn(replace(model, watch=watch), [lesson(1, "familiar", SHAKE)])
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"lessons": [7]},
+        {"lessons": [{"kind": "withdrawal", "key": str(UUID(int=1)), "of": str(UUID(int=2))}]},
+        {"lessons": [{"kind": "verdict", "key": "x"}]},
+        {"evidence 0": "text"},
+        {"evidence 0": np.array([np.inf] * 20)},
+        {"evidence 0": np.ones((2, 20))},
+    ],
+)
+def test_forged_lessons_in_a_file_are_refused_in_words(model, tmp_path, forged):
+    path = relearn(model, [lesson(1, "familiar", SHAKE)]).save(tmp_path / "street.focus")
+    save({**load(path), **forged}, path)
+    with pytest.raises(InputError):
+        Model.load(path)

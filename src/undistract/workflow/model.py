@@ -8,6 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import clone
 
 from undistract.algebra import Moments
@@ -16,10 +17,10 @@ from undistract.detect import FocusDetector, Quantile, Threshold
 from undistract.detect.focus_detector import calibrated
 from undistract.detect.progress import watched
 from undistract.detect.scores import Detector
-from undistract.errors import InputError
+from undistract.errors import FileError, InputError
 from undistract.focus import Focus
 from undistract.review.feedback import Lesson, Teachable
-from undistract.review.verdicts import ANSWERS, Verdict
+from undistract.review.verdicts import ANSWERS, Verdict, event_from_json
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
 from undistract.workflow.reading import Reading
@@ -65,7 +66,7 @@ class Model:
     image_shape: tuple[int, ...] | None = None
     lessons: tuple[Lesson, ...] = ()
     training: Moments | None = None
-    _made: dict[Any, Model] = field(default_factory=dict, repr=False)  # models that others asked for
+    _made: dict[Any, Any] = field(init=False, default_factory=dict, repr=False)  # what was asked for before
 
     @property
     def focus(self) -> Focus:
@@ -88,19 +89,26 @@ class Model:
             Lessons for this set alone count as well.
         """
         held = tuple(sorted(lessons, key=lambda one: one.verdict.key))
-        teachable = Teachable(self.watch, self.training)
+        teachable = self._teachable()
         calm = any(one.verdict.answer == "calm" for one in held)
         watch = teachable.taught(held, context=context)
-        return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None, _made={})
+        return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None)
+
+    def _teachable(self) -> Teachable:
+        if "teachable" not in self._made:  # it keeps what it has solved
+            self._made["teachable"] = Teachable(self.watch, self.training)
+        found: Teachable = self._made["teachable"]
+        return found
 
     def in_context(self, name: Hashable) -> Model:
         """Return the model for one set: with what people said about it alone, if they did."""
         context = str(name)
         if all(one.verdict.scope == "everywhere" or one.verdict.set_name != context for one in self.lessons):
             return self
-        if context not in self._made:
-            self._made[context] = self.taught(self.lessons, context=context)
-        return self._made[context]
+        if ("context", context) not in self._made:
+            self._made["context", context] = self.taught(self.lessons, context=context)
+        found: Model = self._made["context", context]
+        return found
 
     def anomaly_score(self, rows: Rows, *, context: Hashable = None) -> Floats:
         """Score rows (n, d) of one set by what is known: high is strange.
@@ -121,9 +129,10 @@ class Model:
         if len(held) == len(self.lessons):
             return self
         keys = tuple(one.verdict.key for one in held)
-        if keys not in self._made:
-            self._made[keys] = self.taught(held)
-        return self._made[keys]
+        if ("keys", keys) not in self._made:
+            self._made["keys", keys] = self.taught(held)
+        found: Model = self._made["keys", keys]
+        return found
 
     def when_to_alarm(self) -> str:
         """Say in words when a row alarms."""
@@ -186,12 +195,20 @@ class Model:
             Reading.of(found["reading"]),
             None if names is None else tuple(names),
             None if shape is None else tuple(shape),
-            tuple(
-                Lesson(Verdict.from_json(said), found.get(f"evidence {number}"))
-                for number, said in enumerate(found.get("lessons", ()))
-            ),
+            _lessons(found, Path(path).name),
             found.get("training"),
         )
+
+
+def _lessons(found: Mapping[str, Any], name: str) -> tuple[Lesson, ...]:
+    """Make the lessons of a file anew; whatever is not as it must be is refused."""
+    made = []
+    for number, said in enumerate(found.get("lessons", ())):
+        verdict, evidence = event_from_json(said), found.get(f"evidence {number}")
+        if not isinstance(verdict, Verdict) or not (evidence is None or isinstance(evidence, np.ndarray)):
+            raise FileError(f"{name} cannot be used: lesson {number} is none. Relearn the model.")
+        made.append(Lesson(verdict, evidence))
+    return tuple(made)
 
 
 def learn(
