@@ -68,6 +68,12 @@ def test_what_was_taught_away_is_not_walked_before_what_is_strange_still(address
     page.wait_for_selector("body[data-learned='1']")
     fallen = shown(page)
     assert not desk.item(fallen)["alarm"]
+    page.wait_for_selector("#exhibit[data-learned='1']")
+    cell = desk.item(fallen)["exhibit"]["cells"][0]
+    assert cell["after"] != pytest.approx(cell["value"], rel=0.1)
+    row = page.locator("#exhibit tbody tr >> nth=0")
+    assert row.locator("th").inner_text() == cell["name"], "it is drawn as it is learned now"
+    assert float(row.locator("td >> nth=2").inner_text()) == pytest.approx(cell["after"], rel=1e-3)
     strongest = [item["id"] for item in desk.queue()["items"][:2]]
     page.keyboard.press("n")
     page.wait_for_selector(f"#centre[data-item='{strongest[0]}']")

@@ -1,4 +1,4 @@
-"""What the review's routes take and give, exactly: the schema that a client can rely on."""
+"""What the review's routes give, exactly: the schema that a client can rely on."""
 
 from __future__ import annotations
 
@@ -6,63 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-ITEM = r"^[0-9]{1,9}-[0-9]{1,12}-[0-9]{1,12}$"
-KEY = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-
-Answer = Literal["familiar", "anomaly", "unsure", "calm"]
-Scope = Literal["everywhere", "context"]
-ItemId = Annotated[
-    str, Field(pattern=ITEM, description="set-start-stop, as the queue gives it", examples=["0-120-131"])
-]
-Key = Annotated[str, Field(pattern=KEY, description="a UUID made by the client; sent again, it counts once")]
-Strength = Annotated[float, Field(gt=0, le=100)]
+from undistract.web.review_asked import Answer
 
 
-class Asked(BaseModel):
-    """A request: nothing is guessed, nothing unknown is let in."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-
-class PreviewAsked(Asked):
-    """What would change?"""  # noqa: D400
-
-    item: ItemId
-    answer: Answer = "familiar"
-    scope: Scope = "everywhere"
-    strength: Strength = 1.0
-
-
-class VerdictAsked(PreviewAsked):
-    """An answer to be kept."""
-
-    key: Key
-    answer: Answer
-    who: Annotated[str, Field(max_length=200)] = ""
-    expires: Annotated[float, Field(ge=0, le=1e11)] | None = None
-    note: Annotated[str, Field(max_length=2000)] = ""
-
-
-class WithdrawalAsked(Asked):
-    """An answer to be taken back."""
-
-    key: Key
-    of: Key
-    who: Annotated[str, Field(max_length=200)] = ""
-
-
-class Told(BaseModel):
-    """An answer of ours."""
-
-
-class Recorded(Told):
+class Recorded(BaseModel):
     """It is kept, under this number."""
 
     event: int
     key: str
 
 
-class SetAbout(Told):
+class SetAbout(BaseModel):
     """One reviewed set."""
 
     id: int
@@ -72,7 +26,7 @@ class SetAbout(Told):
     times: Literal["seconds", "dates"] | None
 
 
-class About(Told):
+class About(BaseModel):
     """What is reviewed."""
 
     title: str
@@ -80,7 +34,7 @@ class About(Told):
     sets: list[SetAbout]
 
 
-class Item(Told):
+class Item(BaseModel):
     """One alarm, and where it stands now and stood before any answer."""
 
     id: str
@@ -101,7 +55,7 @@ class Item(Told):
     key: str | None
 
 
-class Queue(Told):
+class Queue(BaseModel):
     """Open items first, strongest first; then the answered ones."""
 
     version: int
@@ -116,14 +70,14 @@ class Queue(Told):
     items: list[Item]
 
 
-class Part(Told):
+class Part(BaseModel):
     """A feature, and what it carried."""
 
     name: str
     part: float | None
 
 
-class Explanation(Told):
+class Explanation(BaseModel):
     """Why an item was flagged."""
 
     text: str
@@ -131,7 +85,7 @@ class Explanation(Told):
     features: list[Part]
 
 
-class ImageExhibit(Told):
+class ImageExhibit(BaseModel):
     """A row that is a picture."""
 
     kind: Literal["image"]
@@ -139,7 +93,7 @@ class ImageExhibit(Told):
     size: list[int] | None = None
 
 
-class VideoExhibit(Told):
+class VideoExhibit(BaseModel):
     """A stretch of a video."""
 
     kind: Literal["video"]
@@ -149,7 +103,7 @@ class VideoExhibit(Told):
     peak_second: float | None = None
 
 
-class Series(Told):
+class Series(BaseModel):
     """One column of a window, as it is, without what distracts, and as it usually goes."""
 
     name: str
@@ -158,7 +112,7 @@ class Series(Told):
     usual: list[float | None] | None = None
 
 
-class WindowExhibit(Told):
+class WindowExhibit(BaseModel):
     """A window of a time series."""
 
     kind: Literal["window"]
@@ -167,7 +121,7 @@ class WindowExhibit(Told):
     left_out: int = 0
 
 
-class Cell(Told):
+class Cell(BaseModel):
     """One cell of a table row."""
 
     name: str
@@ -177,7 +131,7 @@ class Cell(Told):
     part: float | None
 
 
-class RowExhibit(Told):
+class RowExhibit(BaseModel):
     """A row of a table."""
 
     kind: Literal["row"]
@@ -188,7 +142,7 @@ class RowExhibit(Told):
 Exhibit = Annotated[ImageExhibit | VideoExhibit | WindowExhibit | RowExhibit, Field(discriminator="kind")]
 
 
-class Happened(Told):
+class Happened(BaseModel):
     """An event of the history: an answer, or (with `of`) one taken back."""
 
     model_config = ConfigDict(extra="allow")
@@ -208,7 +162,7 @@ class ItemShown(Item):
     history: list[Happened]
 
 
-class Track(Told):
+class Track(BaseModel):
     """The scores of one set, thinned to buckets of rows."""
 
     set: int
@@ -232,14 +186,14 @@ class Weakened(Item):
     then: float | None
 
 
-class Direction(Told):
+class Direction(BaseModel):
     """Which direction would go: its features, and whether it can be seen as a picture."""
 
     features: list[Part]
     picture: bool
 
 
-class Preview(Told):
+class Preview(BaseModel):
     """What an answer would change."""
 
     vanish: list[Item]
@@ -252,7 +206,7 @@ class Preview(Told):
     words: str
 
 
-class Moved(Told):
+class Moved(BaseModel):
     """An item that the newest re-ranking moved."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
@@ -264,7 +218,7 @@ class Moved(Told):
     was: float | None
 
 
-class Changes(Told):
+class Changes(BaseModel):
     """What the newest re-ranking changed."""
 
     version: int
@@ -282,7 +236,7 @@ class LearnedDirection(Direction):
     taught: bool
 
 
-class Summary(Told):
+class Summary(BaseModel):
     """What was answered, and what was learned from it."""
 
     verdicts: dict[str, int]

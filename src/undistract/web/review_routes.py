@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader
 from undistract.errors import InputError
 from undistract.web import review_answers as given
 from undistract.web.problems import problem
-from undistract.web.review_answers import ITEM, Answer, PreviewAsked, Scope, VerdictAsked, WithdrawalAsked
+from undistract.web.review_asked import ITEM, Answer, PreviewAsked, Scope, VerdictAsked, WithdrawalAsked
 
 if TYPE_CHECKING:
     from undistract.workflow.desk import Desk

@@ -29,6 +29,7 @@ let about = null;
 let item = null;
 let who = localStorage.getItem(WHO);
 let opening = null;
+let drawn = null; // the version that the exhibit shows
 const passed = new Set(); // items that were looked at and left without an answer
 let stood = -1; // the shown item's place in the list when it was opened
 
@@ -60,8 +61,11 @@ async function show(id) {
     return;
   }
   if (asked.signal.aborted) return;
-  // The same item again, because somebody answered: a video that plays goes on playing.
-  if (item?.id !== found.id) find("exhibit").replaceChildren(...exhibit(found));
+  if (item?.id !== found.id || outdated()) {
+    find("exhibit").replaceChildren(...exhibit(found));
+    find("exhibit").dataset.learned = queue.about.event;
+    drawn = queue.about.version;
+  }
   item = found;
   find("centre").dataset.item = item.id;
   find("item-name").textContent = item.set_name;
@@ -71,6 +75,9 @@ async function show(id) {
   find("history").replaceChildren(...history(item, takeBack));
   track.go(item);
 }
+
+// What is ignored changed since the exhibit was drawn. A video that plays goes on playing.
+const outdated = () => drawn !== queue.about.version && !queue.about.busy && (player()?.paused ?? true);
 
 const player = () => find("exhibit").querySelector("video");
 
