@@ -29,6 +29,7 @@ let about = null;
 let item = null;
 let who = localStorage.getItem(WHO);
 let opening = null;
+let newest = 0; // the number of the newest answer of one's own
 let drawn = null; // the version that the exhibit shows
 const passed = new Set(); // items that were looked at and left without an answer
 let stood = -1; // the shown item's place in the list when it was opened
@@ -160,8 +161,8 @@ async function calm() {
 
 function saved(body, event) {
   for (const one of queue.mine.values()) if (one.key === body.key) one.event = event;
+  newest = Math.max(newest, event);
   trouble(null);
-  refresh();
 }
 
 function refused(body, error) {
@@ -232,7 +233,8 @@ function follow() {
   const events = new EventSource("/api/events");
   events.addEventListener("message", (message) => {
     const { version, event } = JSON.parse(message.data);
-    if (version !== queue.about.version || event !== queue.about.event) refresh();
+    // An answer of one's own is shown already; the server is left to learn from it.
+    if (version !== queue.about.version || (event !== queue.about.event && event !== newest)) refresh();
   });
 }
 
