@@ -13,8 +13,8 @@ HOW = "needs a browser: apt-get install chromium && pip install playwright"
 
 
 @contextmanager
-def new_page(**options: Any) -> Iterator[Any]:
-    """Open an empty page in a headless browser, or skip the test where there is none."""
+def launched() -> Iterator[Any]:
+    """Start a headless browser, or skip the test where there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason=HOW)
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -24,6 +24,13 @@ def new_page(**options: Any) -> Iterator[Any]:
             executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
         )
         try:
-            yield browser.new_page(**options)
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def new_page(**options: Any) -> Iterator[Any]:
+    """Open an empty page in a headless browser, or skip the test where there is none."""
+    with launched() as browser:
+        yield browser.new_page(**options)

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from tests.browser import launched
 from tests.web.asking import TOKEN
 
-CHROMIUM = os.environ.get("UNDISTRACT_CHROMIUM", "/usr/bin/chromium")
 ENABLE = "browser tests need: apt-get install chromium && pip install 'undistract[web]' playwright"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium, headless; one for the tests of a file, each with a context of its own."""
-    playwright = pytest.importorskip("playwright.sync_api", reason=ENABLE)
-    if not os.path.exists(CHROMIUM):
-        pytest.skip(ENABLE)
-    arguments = ["--no-sandbox", "--disable-background-networking"]
-    with playwright.sync_playwright() as run:
-        found = run.chromium.launch(executable_path=CHROMIUM, args=arguments)
+    """Start Chromium once for the tests of a file; each has a context of its own."""
+    with launched() as found:
         yield found
-        found.close()
 
 
 @contextmanager

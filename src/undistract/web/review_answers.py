@@ -157,6 +157,7 @@ class Happened(BaseModel):
 class ItemShown(Item):
     """An item with everything that a person sees of it."""
 
+    version: int
     explanation: Explanation
     exhibit: Exhibit
     history: list[Happened]

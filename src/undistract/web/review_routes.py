@@ -150,9 +150,9 @@ def _pictures(router: APIRouter, desk: Desk) -> None:
     @router.get(
         "/api/items/{id}/clip.mp4", response_class=FileResponse, responses={200: {"content": {"video/mp4": {}}}}
     )
-    def clip(item: ItemInPath) -> Response:
+    def clip(item: ItemInPath, version: Row | None = None) -> Response:
         """Give the stretch of video around an item; ranges can be asked for, so that a player can seek."""
-        path = desk.clip(item)
+        path = desk.clip(item, version)
         if path is None:
             return problem(404, "There is no video of this item.")
         return FileResponse(path, media_type="video/mp4")

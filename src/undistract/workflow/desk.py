@@ -173,6 +173,7 @@ class Desk:
         local = state.ranking.model.in_context(one.name)
         usual = self._live.usual(item.set)
         return self._item(state, place, item) | {
+            "version": state.version,
             "explanation": words.explanation(local, one.rows[item.peak], usual, item.peak),
             "exhibit": exhibit(local, one, one.rows, item.start, item.stop, item.peak, usual=usual),
             "history": [event.to_json() for event in self._history(item)],
@@ -226,15 +227,20 @@ class Desk:
         local, usual = state.ranking.model.in_context(one.name), self._live.usual(item.set)
         return item_picture(local, one, one.rows, place, view, usual=usual)
 
-    def clip(self, id: str) -> Path | None:
-        """Give the stretch of video around an item, beside it the same without what distracts."""
+    def clip(self, id: str, version: int | None = None) -> Path | None:
+        """Give the stretch of video around an item, beside it the same without what distracts.
+
+        Whoever reads it piece by piece names the version of the item: while it is kept, it stays the same file.
+        """
         state = self._live.state
         item, _ = state.find(id)
         one = self._sets[item.set]
         if kind_of(state.ranking.model, one) != "video" or one.times is None:
             return None
-        path = Path(self._clips.name, f"{item.id}-{state.version}.mp4")
         with self._clipping:
+            path = Path(self._clips.name, f"{item.id}-{version}.mp4")
+            if not path.exists():
+                path = Path(self._clips.name, f"{item.id}-{state.version}.mp4")
             if not path.exists():
                 for old in sorted(Path(self._clips.name).iterdir(), key=lambda one: one.stat().st_mtime)[:-KEPT_CLIPS]:
                     old.unlink()

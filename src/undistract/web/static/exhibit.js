@@ -24,7 +24,7 @@ function image(item, { pictures: views }) {
 function video(item, { clip, pictures: views, seconds, peak_second: peak }) {
   const parts = views.length ? [pictures(item, views)] : [];
   if (!clip) return parts;
-  const player = make("video", { src: itemPath(item.id, "/clip.mp4"), controls: true, loop: true, muted: true, playsInline: true, preload: "auto" });
+  const player = make("video", { src: itemPath(item.id, `/clip.mp4?version=${item.version}`), controls: true, loop: true, muted: true, playsInline: true, preload: "auto" });
   player.setAttribute("aria-label", "The stretch of video: left as it is, right without what distracts");
   player.addEventListener("loadedmetadata", () => {
     const from = seconds?.[0] ?? 0;

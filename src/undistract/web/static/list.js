@@ -63,7 +63,7 @@ export class List {
       make("span", { class: "score" }, number(item.score)),
       make("span", { class: "note" }, make("span", { class: "where" }, place(item)),
         item.answer ? make("span", { class: `badge ${item.answer}` }, item.answer, item.who ? " · " : "", make("bdi", {}, item.who ?? "")) : null,
-        !item.answer && !item.alarm && item.was_alarm ? make("span", { class: "quiet" }, "below the threshold now") : null,
+        !item.answer && !item.alarm && item.was_alarm ? make("span", { class: "quiet" }, "no alarm now") : null,
         step ? make("span", { class: "step", "aria-label": `${step > 0 ? "up" : "down"} ${count(Math.abs(step), "place")}` },
           `${step > 0 ? "▲" : "▼"} ${Math.abs(step)}`) : null),
     );

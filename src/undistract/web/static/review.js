@@ -32,6 +32,7 @@ let opening = null;
 let newest = 0; // the number of the newest answer of one's own
 let drawn = null; // the version that the exhibit shows
 const passed = new Set(); // items that were looked at and left without an answer
+let restored = null; // an item whose answer was undone: the list follows it to its old place
 let stood = -1; // the shown item's place in the list when it was opened
 
 function trouble(error) {
@@ -70,7 +71,8 @@ async function show(id) {
   item = found;
   find("centre").dataset.item = item.id;
   find("item-name").textContent = item.set_name;
-  find("item-words").textContent = `${place(item)} · score ${number(item.score)}`;
+  const gone = item.was_alarm && !item.alarm && !item.answer ? " · below the threshold now, n goes on" : "";
+  find("item-words").textContent = `${place(item)} · score ${number(item.score)}${gone}`;
   find("play").hidden = !player();
   find("why").replaceChildren(...why(item));
   find("history").replaceChildren(...history(item, takeBack));
@@ -139,6 +141,7 @@ function undo() {
   takeBack(last.key, last.item);
   say("Your last answer was taken back.");
   if (last.item) open(last.item);
+  restored = last.item;
 }
 
 async function ignoreAll() {
@@ -217,6 +220,11 @@ async function refresh() {
       if (!busy) {
         settled = version;
         document.body.dataset.learned = event;
+        if (restored && restored === list.current) {
+          list.select(restored);
+          stood = queue.indexOf(restored);
+          restored = null;
+        }
       }
       if (problem) trouble({ message: problem });
       progress();
