@@ -162,9 +162,10 @@ def scarce(kind: str, server: Server, store: Path, chance: random.Random):
     if kind == "full disk":
         filler = store.with_name("filler")
         free = os.statvfs(store.parent).f_bavail * os.statvfs(store.parent).f_frsize
-        filler.write_bytes(bytes(max(free - room, 0)))
+        with suppress(OSError):  # the writers may have filled it meanwhile
+            filler.write_bytes(bytes(max(free - room, 0)))
         yield
-        filler.unlink()
+        filler.unlink(missing_ok=True)
     else:
         pid, limit = server.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (store.stat().st_size + room, resource.RLIM_INFINITY))
@@ -175,8 +176,8 @@ def scarce(kind: str, server: Server, store: Path, chance: random.Random):
 
 @contextmanager
 def small_disk(folder: Path):
-    """Put a file system of 8 MB on a folder, where that is allowed; say whether it is."""
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], capture_output=True).returncode
+    """Put a file system of 32 MB on a folder, where that is allowed; say whether it is."""
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", folder], capture_output=True).returncode
     try:
         yield made == 0
     finally:
@@ -248,6 +249,8 @@ def campaign(rounds: int, full_disk: int, seed: int, *, review: bool = False):
             command += ["--data", str(files.data), "--no-browser", "--store"]
         path = Path(scratch, "match.review")
         found = kill_rounds(rounds, [*command, str(path)], path, seed, counts)
+        if found:
+            return counts, found
         kinds = ["error of the disk"]
         disk = Path(scratch, "disk")
         disk.mkdir()
