@@ -116,7 +116,7 @@ class Weighted:
 def review(
     task: Task, learner: Learner, *, wrong: float = 0.0, steps: tuple[int, ...] = STEPS
 ) -> Iterator[tuple[int, Answers]]:
-    """Answer one row after the other; stop at each step, where the learner knows so many answers.
+    """Answer one row after the other; stop where the learner knows so many answers, or so many familiar ones.
 
     Parameters
     ----------
@@ -125,10 +125,12 @@ def review(
     """
     rng = np.random.default_rng([task.seed, 1])
     answers = Answers()
+    n_taught = -1
     for n_answers in range(max(steps) + 1):
         learner.learn(answers)
-        if n_answers in steps:
+        if n_answers in steps or (len(answers.familiar) in steps and len(answers.familiar) > n_taught):
             yield n_answers, answers
+        n_taught = len(answers.familiar)
         if n_answers < max(steps):
             which, row = _strongest(task, learner, {*answers.familiar, *answers.anomalies})
             anomaly = bool(task.review[which].truth[row]) != (rng.random() < wrong)
