@@ -71,13 +71,13 @@ class Without:
 class KnownRows:
     """Familiar rows join those that the detector is fitted on; what the sets showed goes first."""
 
-    def __init__(self, task: Task, training: Training, *, use: bool = True) -> None:
-        self.task, self.use = task, use
+    def __init__(self, task: Task, training: Training) -> None:
+        self.task = task
         basis = training.removed if training.axes is None else training.axes @ training.removed
         self.complement, self.n_removed = Complement.of(basis), basis.shape[1]
 
     def learn(self, answers: Answers) -> None:
-        self.known = [self.task.review[which].rows[row] for which, row in answers.familiar] if self.use else []
+        self.known = [self.task.review[which].rows[row] for which, row in answers.familiar]
 
     def scores(self, test: Test, detector: str = LISTED_BY) -> Floats:
         together = np.concatenate([test.rows, np.array(self.known).reshape(-1, test.rows.shape[1])])

@@ -1,6 +1,5 @@
 """The rivals: what else could be done with verdicts.
 
-    none               the answers are not used
     known rows         a familiar row joins the rows that the detector is fitted on
     weighted members   an ensemble, its members' weights learned from the answers: confirmed anomalies above a
                        threshold, familiar rows below it, near equal weights otherwise

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.feedback.candidates import CHOSEN, FORMULAS, PROTECTIONS, Training
-from benchmarks.feedback.reviewer import STEPS, Answers, KnownRows, Learner, Weighted, Without, review
+from benchmarks.feedback.reviewer import Answers, KnownRows, Learner, Weighted, Without, review
 from benchmarks.feedback.rivals import ENSEMBLES
 from benchmarks.feedback.tasks import DATA_SETS, Task, tasks
 from benchmarks.quality.run import scored
@@ -38,6 +38,7 @@ OURS, NONE, KNOWN, CLEAN, SETS = (
     "clean oracle",
     "sets with the distractor",
 )
+SLOW, SELDOM = "isolation forest", (0, 4, 16)  # it is tried after so many answers only
 MOST_USUAL = 0.9  # a confirmed anomaly below this quantile of the normal rows has vanished
 
 
@@ -70,10 +71,11 @@ def measure(task: Task, done: set[tuple[str, ...]]) -> Iterator[Result]:
         detectors = ("kNN",) if task.part == "choose" or wrong else (method,) if method in ENSEMBLES else DETECTORS
         blanks = [_blank(task, method, detector, wrong) for detector in detectors]
         blanks = [blank for blank in blanks if _key(asdict(blank)) not in done]
-        for n_answers, answers in review(task, learner, wrong=wrong, steps=_steps(method)) if blanks else ():
+        for n_answers, answers in review(task, learner, wrong=wrong) if blanks else ():
             told = {"answers": n_answers, "familiar": len(answers.familiar), "n_removed": learner.n_removed}
             told["vanished"] = _vanished(task, learner, answers)
-            for blank, (context, tests) in product(blanks, task.tests.items()):
+            now = [blank for blank in blanks if blank.detector != SLOW or n_answers in SELDOM]
+            for blank, (context, tests) in product(now, task.tests.items()):
                 found = [learner.scores(test, blank.detector) for test in tests]
                 yield _measured(replace(blank, **told), context, tests, found)
     if task.part == "report":
@@ -86,10 +88,6 @@ def _blank(task: Task, method: str, detector: str, wrong: float) -> Result:
     return Result(*place, method, detector, wrong, "", 0, 0, 0, np.nan, np.nan, np.nan)
 
 
-def _steps(method: str) -> tuple[int, ...]:
-    return (0,) if method == NONE else STEPS
-
-
 def _learners(task: Task, training: Training) -> Mapping[tuple[str, float], Learner]:
     """Give every method of the part, by its name and share of wrong answers."""
     if task.part == "choose":
@@ -97,7 +95,6 @@ def _learners(task: Task, training: Training) -> Mapping[tuple[str, float], Lear
         some |= {(name, wrong): one for name, one in PROTECTIONS.items() for wrong in (0.0, 0.2)}
         return {key: Without(task, one, training) for key, one in some.items()}
     return {
-        (NONE, 0.0): KnownRows(task, training, use=False),
         **{(OURS, wrong): Without(task, CHOSEN, training) for wrong in (0.0, 0.1, 0.2)},
         (KNOWN, 0.0): KnownRows(task, training),
         **{(name, 0.0): Weighted(task, name) for name in ENSEMBLES},
