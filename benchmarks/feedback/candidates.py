@@ -43,14 +43,14 @@ class Training:
     removed: Floats  # (q, r) orthonormal: what goes by what the sets showed
 
     @classmethod
-    def of(cls, moments: Moments, rows: Floats) -> Training:
-        """Learn from moments; `rows` are those that verdicts may come from."""
+    def of(cls, moments: Moments, deviations: Floats) -> Training:
+        """Learn from moments; `deviations` (n, d) are all those that verdicts may be about."""
         spectrum = Spectrum.of(moments)
         within, between, axes = moments.within, moments.between, None
         patterns = spectrum.patterns[:, : cut(spectrum).n_removed]
-        if isinstance(moments.store, KeptRows) and moments.n_rows + len(rows) < moments.n_features:
+        if isinstance(moments.store, KeptRows) and moments.n_rows + len(deviations) < moments.n_features:
             means = moments.store.means() - moments.offset
-            everything = np.concatenate([moments.store.deviations, means, rows - moments.mean])
+            everything = np.concatenate([moments.store.deviations, means, deviations])
             axes = _span(everything.T)
             within, between, patterns = axes.T @ within @ axes, axes.T @ between @ axes, axes.T @ patterns
         return cls(axes, within, between, spectrum.cushion, float(spectrum.distraction.sum()), _span(patterns))

@@ -14,7 +14,7 @@ import pandas as pd
 
 from benchmarks.feedback.candidates import FORMULAS, PROTECTIONS
 from benchmarks.feedback.reviewer import STEPS
-from benchmarks.feedback.rivals import ENSEMBLES
+from benchmarks.feedback.rivals import ENSEMBLES, RIDGES
 from benchmarks.feedback.run import CLEAN, DETECTORS, KNOWN, OURS, SETS
 from benchmarks.quality.table import markdown, short
 from paper.common import replace
@@ -157,6 +157,7 @@ def tables(report: pd.DataFrame, choose: pd.DataFrame) -> dict[str, str]:
         "gains": gains(report),
         "wrong answers": wrong_answers(report),
         "formulas": choosing(choose, list(FORMULAS), 0.0),
+        "ridges": choosing(choose, [f"{name}, {ridge:g}" for name in ENSEMBLES for ridge in RIDGES], 0.0),
         "protections": choosing(choose, list(PROTECTIONS), 0.0),
         "protections, wrong": choosing(choose, list(PROTECTIONS), 0.2),
     }

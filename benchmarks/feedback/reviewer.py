@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from benchmarks.feedback.candidates import Candidate, Training
-from benchmarks.feedback.rivals import ENSEMBLES, weights
+from benchmarks.feedback.rivals import ENSEMBLES, RIDGE, weights
 from benchmarks.feedback.tasks import Task
 from benchmarks.quality.run import scored
 from benchmarks.quality.trials import Test
@@ -34,6 +34,11 @@ class Answers:
         return len(self.familiar) + len(self.anomalies)
 
 
+def deviations(task: Task) -> list[Floats]:
+    """Give every row of the review, minus the median of its set."""
+    return [test.rows - np.median(test.rows, axis=0) for test in task.review]
+
+
 class Learner(Protocol):
     """Scores sets of rows, given the answers about the review."""
 
@@ -51,7 +56,7 @@ class Without:
 
     def __init__(self, task: Task, candidate: Candidate, training: Training) -> None:
         self.task, self.candidate, self.training = task, candidate, training
-        self.medians = [np.median(test.rows, axis=0) for test in task.review]
+        self.deviations = deviations(task)
 
     def learn(self, answers: Answers) -> None:
         self.basis = self.candidate.removed(
@@ -64,7 +69,7 @@ class Without:
         return _fitted(detector, self.complement.coordinates(test.rows), self.task.n_neighbors)
 
     def _deviations(self, places: list[tuple[int, int]]) -> Floats:
-        rows = [self.task.review[which].rows[row] - self.medians[which] for which, row in places]
+        rows = [self.deviations[which][row] for which, row in places]
         return np.array(rows).reshape(-1, self.task.moments.n_features)
 
 
@@ -90,8 +95,8 @@ class Weighted:
 
     n_removed = 0
 
-    def __init__(self, task: Task, ensemble: str) -> None:
-        self.members, self.seed = ENSEMBLES[ensemble], task.seed
+    def __init__(self, task: Task, ensemble: str, ridge: float = RIDGE) -> None:
+        self.members, self.seed, self.ridge = ENSEMBLES[ensemble], task.seed, ridge
         self.review = [test.rows for test in task.review]
         self.starts = np.cumsum([0, *(len(rows) for rows in self.review)])
         self.readings: dict[int, list[Floats]] = {}  # answers change the weights alone
@@ -108,7 +113,7 @@ class Weighted:
         if key not in self.readings:
             self.readings[key] = self.members(sets, self.seed)
         readings = self.readings[key]
-        learned = weights(np.concatenate(readings[: len(self.review)]), *self.places)
+        learned = weights(np.concatenate(readings[: len(self.review)]), *self.places, self.ridge)
         found: Floats = readings[-1 if reviewed is None else reviewed] @ learned
         return found
 

@@ -24,7 +24,8 @@ Members = Callable[[Sequence[Floats], int], list[Floats]]  # sets of rows, seed 
 
 N_PROJECTIONS = 200
 ALARMS = 0.03  # the share of rows above the threshold
-RIDGE = 0.1  # how much weights are held near equal; chosen from .01, .1, 1 on the part for choosing
+RIDGES = (0.01, 0.1, 1.0)
+RIDGE = 0.1  # how much weights are held near equal; chosen from these on the part for choosing
 
 
 def projections(sets: Sequence[Floats], seed: int) -> list[Floats]:
@@ -54,7 +55,7 @@ def leaves(sets: Sequence[Floats], seed: int) -> list[Floats]:
     return np.split(found, np.cumsum([len(rows) for rows in sets])[:-1])
 
 
-def weights(readings: Floats, familiar: Sequence[int], anomalies: Sequence[int]) -> Floats:
+def weights(readings: Floats, familiar: Sequence[int], anomalies: Sequence[int], ridge: float = RIDGE) -> Floats:
     """Learn the weights of members (m,) from the answers about some rows (n, m)."""
     equal = np.full(readings.shape[1], 1 / readings.shape[1])
     if not len(familiar) and not len(anomalies):
@@ -63,13 +64,13 @@ def weights(readings: Floats, familiar: Sequence[int], anomalies: Sequence[int])
     threshold, scale = np.quantile(scores, 1 - ALARMS), max(float(scores.std()), 1e-12)
     rows = readings[[*familiar, *anomalies]]
     side = np.repeat([1.0, -1.0], [len(familiar), len(anomalies)])  # familiar rows should come below
-    size = float((readings**2).sum(axis=1).mean())  # so that one ridge fits every ensemble
+    # In units of the readings, so that one ridge fits every ensemble.
+    held = ridge * float((readings**2).sum(axis=1).mean()) / scale**2
 
     def loss(change: Floats) -> tuple[float, Floats]:
         margins = side * ((rows @ (equal + change)) - threshold) / scale
         slopes = expit(margins) * side / (scale * len(rows))
-        ridge = RIDGE * size / scale**2
-        return float(np.logaddexp(0, margins).mean() + ridge * change @ change / 2), rows.T @ slopes + ridge * change
+        return float(np.logaddexp(0, margins).mean() + held * change @ change / 2), rows.T @ slopes + held * change
 
     best: Floats = equal + minimize(loss, np.zeros_like(equal), jac=True, method="L-BFGS-B").x
     return best

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.feedback.candidates import CHOSEN, FORMULAS, PROTECTIONS, Training
-from benchmarks.feedback.reviewer import Answers, KnownRows, Learner, Weighted, Without, review
-from benchmarks.feedback.rivals import ENSEMBLES
+from benchmarks.feedback.reviewer import Answers, KnownRows, Learner, Weighted, Without, deviations, review
+from benchmarks.feedback.rivals import ENSEMBLES, RIDGES
 from benchmarks.feedback.tasks import DATA_SETS, Task, tasks
 from benchmarks.quality.run import scored
 from benchmarks.quality.trials import Test
@@ -66,7 +66,7 @@ def measure(task: Task, done: set[tuple[str, ...]]) -> Iterator[Result]:
     """Run what is missing of one task."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        training = Training.of(task.moments, np.concatenate([test.rows for test in task.review]))
+        training = Training.of(task.moments, np.concatenate(deviations(task)))
     for (method, wrong), learner in _learners(task, training).items():
         detectors = ("kNN",) if task.part == "choose" or wrong else (method,) if method in ENSEMBLES else DETECTORS
         blanks = [_blank(task, method, detector, wrong) for detector in detectors]
@@ -93,7 +93,9 @@ def _learners(task: Task, training: Training) -> Mapping[tuple[str, float], Lear
     if task.part == "choose":
         some = {(name, 0.0): one for name, one in FORMULAS.items()}
         some |= {(name, wrong): one for name, one in PROTECTIONS.items() for wrong in (0.0, 0.2)}
-        return {key: Without(task, one, training) for key, one in some.items()}
+        return {key: Without(task, one, training) for key, one in some.items()} | {
+            (f"{name}, {ridge:g}", 0.0): Weighted(task, name, ridge) for name, ridge in product(ENSEMBLES, RIDGES)
+        }
     return {
         **{(OURS, wrong): Without(task, CHOSEN, training) for wrong in (0.0, 0.1, 0.2)},
         (KNOWN, 0.0): KnownRows(task, training),
