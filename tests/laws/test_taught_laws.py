@@ -145,20 +145,34 @@ def test_few_rows_and_many_give_the_same_when_people_teach(example):
 
 @law
 @given(taught_moments(), st.integers(1, 4))
-def test_a_protected_direction_keeps_most_of_its_length(example, n_removed):
+def test_a_confirmed_anomaly_keeps_half_of_its_length_or_of_a_normal_row(example, n_removed):
     moments, taught = example
     spectrum = Spectrum.of(moments)
     n_removed = min(n_removed, spectrum.n_moving)
+    gone = np.linalg.qr(spectrum.patterns[:, :n_removed])[0]
+    normal = np.trace(moments.within) - np.trace(gone.T @ moments.within @ gone)
     turned, n_left = protect(spectrum, n_removed, taught.protected)
     assert n_removed - len(taught.protected) <= n_left <= n_removed
     basis = np.linalg.qr(turned.patterns[:, :n_left])[0]
     for anomaly in taught.protected:
-        assert ((anomaly @ basis) ** 2).sum() <= (1 - LEAST_SEEN + 1e-9) * (anomaly**2).sum()
+        size = (anomaly**2).sum()
+        left = size - ((anomaly @ basis) ** 2).sum()
+        assert left >= LEAST_SEEN * min(size, normal) - 1e-9 * (size + np.trace(moments.within))
     # Turned, not changed: what is removed lies in what would have been, and readings stay independent.
     wanted = np.linalg.qr(spectrum.patterns[:, :n_removed])[0]
     assert relative(wanted @ (wanted.T @ basis), basis) < 1e-6 if n_left else True
     metric = spectrum.filters.T @ spectrum.patterns
     assert np.abs(turned.filters.T @ turned.patterns - metric).max() < 1e-6
+
+
+def test_a_stranger_in_the_light_does_not_give_the_light_back():
+    rng = np.random.default_rng(0)
+    moments = Moments.of(rng.normal(size=(10, 40, 6)) + rng.normal(size=(10, 1, 6)))
+    light, outline = 50 * np.eye(6)[:2]
+    familiar = Focus().fit_moments(moments, taught=Taught([light]))
+    strange = Focus().fit_moments(moments, taught=Taught([light], protected=[2 * light + outline / 5]))
+    vanished = Focus().fit_moments(moments, taught=Taught([light], protected=[2 * light + outline / 100]))
+    assert (familiar.n_removed_, strange.n_removed_, vanished.n_removed_) == (1, 1, 0)
 
 
 @law

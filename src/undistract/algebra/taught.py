@@ -27,7 +27,7 @@ from undistract.errors import InputError
 # So many typical deviations along a direction make it go; chosen in benchmarks/feedback.
 PATIENCE = 2.0
 ODDS = AUTOMATIC_CUTOFF / (1 - AUTOMATIC_CUTOFF)
-# A confirmed anomaly keeps at least this share of its deviation (squared).
+# A confirmed anomaly keeps at least this share of its deviation (squared), or of what a normal row has left.
 LEAST_SEEN = 0.5
 
 
@@ -115,12 +115,12 @@ def teach(spectrum: Spectrum, n_removed: int, taught: Taught) -> tuple[Spectrum,
     (1, array([0., 1., 1., 0.]))
     """
     same_features(spectrum.n_features, taught.n_features, "What people taught")
-    typical = float(spectrum.distraction.sum())
+    trained, typical = spectrum, float(spectrum.distraction.sum())
     if len(taught.familiar) and typical > 0:
         rows = taught.familiar * np.sqrt(taught.strengths * (ODDS / (PATIENCE * typical)))[:, None]
         spectrum, n_told = _solved(_widened(spectrum, rows), n_removed, rows)
         n_removed += n_told
-    spectrum, n_removed = protect(spectrum, n_removed, taught.protected)
+    spectrum, n_removed = protect(spectrum, n_removed, taught.protected, trained)
     if n_removed == spectrum.n_features:
         raise InputError(
             f"With what people called familiar, all {n_removed} directions would be ignored and nothing would be left. "
@@ -129,12 +129,18 @@ def teach(spectrum: Spectrum, n_removed: int, taught: Taught) -> tuple[Spectrum,
     return spectrum, n_removed
 
 
-def protect(spectrum: Spectrum, n_removed: int, protected: Floats) -> tuple[Spectrum, int]:
+def protect(
+    spectrum: Spectrum, n_removed: int, protected: Floats, trained: Spectrum | None = None
+) -> tuple[Spectrum, int]:
     """Give back what a confirmed anomaly is seen by.
 
-    Where the removed patterns take more than half of its deviation (squared), those combinations of them that move
-    along it are kept after all. What still goes is orthogonal to it: the anomaly keeps its deviation whole. All such
-    anomalies are looked at together, so their order does not matter.
+    An anomaly is hidden where the removed patterns leave less than half of its deviation (squared), and also less
+    than half of what they leave of a normal row. Then those combinations of them that move along it are kept after
+    all. What still goes is orthogonal to it: the anomaly keeps its deviation whole. All such anomalies are looked at
+    together, so their order does not matter.
+
+    An anomaly may well be distracting too: a stranger in bright light. Much of its deviation goes then, but what is
+    left stands out. The first half alone would give the light back (docs/feedback.md).
 
     Parameters
     ----------
@@ -144,6 +150,8 @@ def protect(spectrum: Spectrum, n_removed: int, protected: Floats) -> tuple[Spec
         How many directions go.
     protected : (p, d) array
         Deviations of confirmed anomalies.
+    trained : Spectrum, optional
+        Of the training sets alone, which say how normal rows vary; the spectrum itself by default.
 
     Returns
     -------
@@ -162,13 +170,14 @@ def protect(spectrum: Spectrum, n_removed: int, protected: Floats) -> tuple[Spec
     >>> n_removed, bool(abs(turned.patterns[:, 0] @ [0.0, 1.0, 1.0]) < 1e-9)
     (1, True)
     """
-    lengths = np.linalg.norm(protected, axis=1)
-    deviations = protected[lengths > 0] / lengths[lengths > 0, None]
-    if n_removed == 0 or not len(deviations):
+    sizes = (protected**2).sum(axis=1)
+    if n_removed == 0 or not sizes.any():
         return spectrum, n_removed
     patterns = spectrum.patterns[:, :n_removed]
     basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
-    hidden = deviations[((deviations @ basis) ** 2).sum(axis=1) > 1 - LEAST_SEEN]
+    left = sizes - ((protected @ basis) ** 2).sum(axis=1)
+    hidden = protected[left < LEAST_SEEN * np.minimum(sizes, _normal_left(trained or spectrum, basis))]
+    hidden = hidden / np.linalg.norm(hidden, axis=1, keepdims=True)
     if not len(hidden):
         return spectrum, n_removed
     turn, triangle, _ = qr(patterns.T @ hidden.T, pivoting=True, check_finite=False)  # (r, r)
@@ -178,6 +187,12 @@ def protect(spectrum: Spectrum, n_removed: int, protected: Floats) -> tuple[Spec
     # Each part keeps its most distracting combination first; the metric does not see a turn of the first columns.
     turn = np.hstack([_largest_first(some, distraction) for some in (turn[:, n_back:], turn[:, :n_back])])
     return _turned(spectrum, turn), n_removed - n_back
+
+
+def _normal_left(trained: Spectrum, basis: Floats) -> float:
+    """How much of a normal row's deviation (squared) is left on average; within = Σ λ a aᵀ."""
+    kept = (trained.patterns**2).sum(axis=0) - ((basis.T @ trained.patterns) ** 2).sum(axis=0)
+    return float(trained.distraction @ kept)
 
 
 def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
