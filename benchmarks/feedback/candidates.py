@@ -21,9 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from undistract import algebra
 from undistract.algebra import Moments, Spectrum, cut
 from undistract.algebra.solvers import dense
 from undistract.algebra.store import KeptRows
+from undistract.algebra.taught import teach
 from undistract.arrays import Floats
 
 CUTOFF = 0.95
@@ -41,6 +43,7 @@ class Training:
     cushion: float
     typical: float  # Σλ, the mean of ΔᵀB⁻¹Δ over training rows
     removed: Floats  # (q, r) orthonormal: what goes by what the sets showed
+    spectrum: Spectrum
 
     @classmethod
     def of(cls, moments: Moments, deviations: Floats) -> Training:
@@ -53,7 +56,9 @@ class Training:
             everything = np.concatenate([moments.store.deviations, means, deviations])
             axes = _span(everything.T)
             within, between, patterns = axes.T @ within @ axes, axes.T @ between @ axes, axes.T @ patterns
-        return cls(axes, within, between, spectrum.cushion, float(spectrum.distraction.sum()), _span(patterns))
+        return cls(
+            axes, within, between, spectrum.cushion, float(spectrum.distraction.sum()), _span(patterns), spectrum
+        )
 
 
 class Taught(NamedTuple):
@@ -144,6 +149,17 @@ class Candidate:
             if len(hidden):
                 basis = basis @ _without(basis.T @ hidden.T)
         return basis if axes is None else axes @ basis
+
+
+class Library:
+    """The chosen way, as the library does it."""
+
+    def removed(self, training: Training, familiar: Floats, anomalies: Floats) -> Floats:
+        """Return an orthonormal basis (d, r) of what goes, from deviations (n, d)."""
+        spectrum, n_removed = training.spectrum, training.removed.shape[1]
+        if len(familiar) or len(anomalies):
+            spectrum, n_removed = teach(spectrum, n_removed, algebra.Taught(familiar, protected=anomalies))
+        return _span(spectrum.patterns[:, :n_removed])
 
 
 CHOSEN = Candidate(typical(2), protection=less_than_normal(HALF))

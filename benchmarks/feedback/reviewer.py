@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchmarks.feedback.candidates import Candidate, Training
+from benchmarks.feedback.candidates import Candidate, Library, Training
 from benchmarks.feedback.rivals import ENSEMBLES, RIDGE, weights
 from benchmarks.feedback.tasks import Task
 from benchmarks.quality.run import scored
@@ -54,7 +54,7 @@ class Learner(Protocol):
 class Without:
     """Verdicts become directions that go; a detector sees the rest."""
 
-    def __init__(self, task: Task, candidate: Candidate, training: Training) -> None:
+    def __init__(self, task: Task, candidate: Candidate | Library, training: Training) -> None:
         self.task, self.candidate, self.training = task, candidate, training
         self.deviations = deviations(task)
 

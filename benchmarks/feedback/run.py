@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.feedback.candidates import CHOSEN, FORMULAS, PROTECTIONS, Training
+from benchmarks.feedback.candidates import FORMULAS, PROTECTIONS, Library, Training
 from benchmarks.feedback.reviewer import Answers, KnownRows, Learner, Weighted, Without, deviations, review
 from benchmarks.feedback.rivals import ENSEMBLES, RIDGES
 from benchmarks.feedback.tasks import DATA_SETS, Task, tasks
@@ -97,7 +97,7 @@ def _learners(task: Task, training: Training) -> Mapping[tuple[str, float], Lear
             (f"{name}, {ridge:g}", 0.0): Weighted(task, name, ridge) for name, ridge in product(ENSEMBLES, RIDGES)
         }
     return {
-        **{(OURS, wrong): Without(task, CHOSEN, training) for wrong in (0.0, 0.1, 0.2)},
+        **{(OURS, wrong): Without(task, Library(), training) for wrong in (0.0, 0.1, 0.2)},
         (KNOWN, 0.0): KnownRows(task, training),
         **{(name, 0.0): Weighted(task, name) for name in ENSEMBLES},
     }
