@@ -24,8 +24,8 @@ Members = Callable[[Sequence[Floats], int], list[Floats]]  # sets of rows, seed 
 
 N_PROJECTIONS = 200
 ALARMS = 0.03  # the share of rows above the threshold
-RIDGES = (0.001, 0.01, 0.1)
-RIDGE = 0.1  # how much weights are held near equal; chosen from these on the part for choosing
+RIDGES = (0.0001, 0.001, 0.01, 0.1)
+RIDGE = 0.001  # how much weights are held near equal; chosen from these on the part for choosing
 
 
 def projections(sets: Sequence[Floats], seed: int) -> list[Floats]:

@@ -170,14 +170,14 @@ def protect(
     >>> n_removed, bool(abs(turned.patterns[:, 0] @ [0.0, 1.0, 1.0]) < 1e-9)
     (1, True)
     """
-    sizes = (protected**2).sum(axis=1)
-    if n_removed == 0 or not sizes.any():
+    lengths = np.linalg.norm(protected, axis=1)
+    lengths, deviations = lengths[lengths > 0], protected[lengths > 0] / lengths[lengths > 0, None]
+    if n_removed == 0 or not len(deviations):
         return spectrum, n_removed
     patterns = spectrum.patterns[:, :n_removed]
     basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
-    left = sizes - ((protected @ basis) ** 2).sum(axis=1)
-    hidden = protected[left < LEAST_SEEN * np.minimum(sizes, _normal_left(trained or spectrum, basis))]
-    hidden = hidden / np.linalg.norm(hidden, axis=1, keepdims=True)
+    left = 1 - ((deviations @ basis) ** 2).sum(axis=1)
+    hidden = deviations[left < LEAST_SEEN * np.minimum(1.0, _normal_left(trained or spectrum, basis) / lengths**2)]
     if not len(hidden):
         return spectrum, n_removed
     turn, triangle, _ = qr(patterns.T @ hidden.T, pivoting=True, check_finite=False)  # (r, r)
