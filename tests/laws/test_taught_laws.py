@@ -125,7 +125,7 @@ def test_directions_solve_the_problem_with_more_variation_inside_sets(example):
 @law
 @given(taught_moments())
 def test_what_the_sets_showed_goes_as_before(example):
-    start, n_before, spectrum, n_removed = learned(example[0], Taught(example[1].familiar, example[1].strengths))
+    start, n_before, spectrum, n_removed = learned(*example)
     assert n_removed >= n_before
     before, after = start.patterns[:, :n_before], spectrum.patterns[:, :n_removed]
     if n_before:
@@ -163,6 +163,14 @@ def test_a_confirmed_anomaly_keeps_half_of_its_length_or_of_a_normal_row(example
     assert relative(wanted @ (wanted.T @ basis), basis) < 1e-6 if n_left else True
     metric = spectrum.filters.T @ spectrum.patterns
     assert np.abs(turned.filters.T @ turned.patterns - metric).max() < 1e-6
+
+
+def test_an_anomaly_that_the_sets_hide_gives_nothing_back():
+    rng = np.random.default_rng(0)
+    moments = Moments.of([rng.normal([3 * m, 0, 0, 0], [1, 9, 1, 1], size=(100, 4)) for m in range(10)])
+    spectrum = Spectrum.of(moments)
+    gone, told = spectrum.patterns[:, 0], np.array([0.0, 0.0, 40.0, 0.0])
+    assert teach(spectrum, 1, Taught([told], protected=[gone]))[1] == 2
 
 
 def test_a_stranger_in_the_light_does_not_give_the_light_back():

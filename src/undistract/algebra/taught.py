@@ -115,12 +115,15 @@ def teach(spectrum: Spectrum, n_removed: int, taught: Taught) -> tuple[Spectrum,
     (1, array([0., 1., 1., 0.]))
     """
     same_features(spectrum.n_features, taught.n_features, "What people taught")
-    trained, typical = spectrum, float(spectrum.distraction.sum())
+    trained, n_trained, typical = spectrum, n_removed, float(spectrum.distraction.sum())
     if len(taught.familiar) and typical > 0:
         rows = taught.familiar * np.sqrt(taught.strengths * (ODDS / (PATIENCE * typical)))[:, None]
         spectrum, n_told = _solved(_widened(spectrum, rows), n_removed, rows)
         n_removed += n_told
-    spectrum, n_removed = protect(spectrum, n_removed, taught.protected, trained)
+    # What the sets showed goes as before, so an anomaly is what that leaves; where nothing is left, rounding is.
+    protected = taught.protected - _taken(taught.protected, trained.patterns[:, :n_trained])
+    protected = protected[np.linalg.norm(protected, axis=1) > 1e-9 * np.linalg.norm(taught.protected, axis=1)]
+    spectrum, n_removed = protect(spectrum, n_removed, protected, trained)
     if n_removed == spectrum.n_features:
         raise InputError(
             f"With what people called familiar, all {n_removed} directions would be ignored and nothing would be left. "
@@ -175,9 +178,8 @@ def protect(
     if n_removed == 0 or not len(deviations):
         return spectrum, n_removed
     patterns = spectrum.patterns[:, :n_removed]
-    basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
-    left = 1 - ((deviations @ basis) ** 2).sum(axis=1)
-    hidden = deviations[left < LEAST_SEEN * np.minimum(1.0, _normal_left(trained or spectrum, basis) / lengths**2)]
+    left = 1 - (_taken(deviations, patterns) ** 2).sum(axis=1)
+    hidden = deviations[left < LEAST_SEEN * np.minimum(1.0, _normal_left(trained or spectrum, patterns) / lengths**2)]
     if not len(hidden):
         return spectrum, n_removed
     turn, triangle, _ = qr(patterns.T @ hidden.T, pivoting=True, check_finite=False)  # (r, r)
@@ -189,10 +191,19 @@ def protect(
     return _turned(spectrum, turn), n_removed - n_back
 
 
-def _normal_left(trained: Spectrum, basis: Floats) -> float:
-    """How much of a normal row's deviation (squared) is left on average; within = Σ λ a aᵀ."""
-    kept = (trained.patterns**2).sum(axis=0) - ((basis.T @ trained.patterns) ** 2).sum(axis=0)
+def _normal_left(trained: Spectrum, patterns: Floats) -> float:
+    """How much of a normal row's deviation (squared) the patterns leave on average; within = Σ λ a aᵀ."""
+    kept = (trained.patterns**2).sum(axis=0) - (_taken(trained.patterns.T, patterns) ** 2).sum(axis=1)
     return float(trained.distraction @ kept)
+
+
+def _taken(rows: Floats, patterns: Floats) -> Floats:
+    """Return the part of each row that lies in the span of the patterns."""
+    if patterns.shape[1] == 0:
+        return np.zeros_like(rows)
+    basis = qr(patterns / np.linalg.norm(patterns, axis=0), mode="economic", check_finite=False)[0]
+    taken: Floats = (rows @ basis) @ basis.T
+    return taken
 
 
 def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
