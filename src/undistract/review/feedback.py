@@ -137,9 +137,9 @@ class Teachable:
         return self._watch.with_focus(focus, self._known + [_some(one.evidence) for one in calm])
 
     def _told(self, calm: list[Lesson], familiar: list[Lesson], anomaly: list[Lesson]) -> Focus:
-        protected = self._base(calm).projection_.visible(_evidence(anomaly)) if anomaly else None
         strengths = np.array([one.verdict.strength for one in familiar])
-        return self._fit(self._moments(calm), Taught(_evidence(familiar), strengths, protected))  # type: ignore[arg-type]
+        protected = _evidence(anomaly) if anomaly else np.zeros((0, self.training.n_features))
+        return self._fit(self._moments(calm), Taught(_evidence(familiar), strengths, protected))
 
     def _base(self, calm: list[Lesson]) -> Focus:
         """Learn from training and calm sets, without what people called familiar."""
