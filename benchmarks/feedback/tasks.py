@@ -57,21 +57,29 @@ REVIEWS = {
     "choose": (((20, 47), (95, 43)), ((95, 43), (56, 82)), ((56, 82), (20, 47))),
 }
 LIGHTS = {"report": ((0.5, 0.5), (0.5, 0.1)), "choose": ((0.5, 0.5),)}
+# Whether strange images are hidden in the review, too. Without them every answer is about a false alarm.
+HIDDEN = {"report": (True, False), "choose": (True,)}
 N_HIDDEN = 20
 
 
 def silhouettes(part: str, seeds: range) -> Iterator[Task]:
     """Give outlines under light that no training set showed."""
     outlines = pictures(SILHOUETTES, DATA)
-    for seed, (reviewed, other), (amplitude, share) in product(seeds, REVIEWS[part], LIGHTS[part]):
+    for seed, (reviewed, other), (amplitude, share), hidden in product(
+        seeds, REVIEWS[part], LIGHTS[part], HIDDEN[part]
+    ):
         rng = np.random.default_rng([seed, *reviewed, int(100 * amplitude), int(100 * share)])
         usual, strange = (_halves(outlines.of(kind), rng) for kind in reviewed)
         n_hidden = min(N_HIDDEN, len(usual[0]) // 8)
         sets = [_hide(*both, n_hidden, share, amplitude, rng) for both in zip(usual, strange, strict=True)]
         new = _hide(*(outlines.of(kind) for kind in other), N_HIDDEN, share, amplitude, rng)
+        if not hidden:  # the tests stay the same
+            truth = sets[0].truth
+            sets[0] = Test(sets[0].rows[~truth], truth[~truth], clean=sets[0].clean[~truth])
         yield Task(
             "silhouettes",
-            f"silhouettes {amplitude:g} {'rare' if share < 0.25 else 'common'}, {reviewed[1]} in {reviewed[0]}",
+            f"silhouettes {amplitude:g} {'rare' if share < 0.25 else 'common'}, "
+            f"{reviewed[1] if hidden else 'none'} in {reviewed[0]}",
             part,
             seed,
             _outlines(part, seed, 0.0, amplitude),
