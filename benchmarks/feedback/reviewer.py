@@ -21,6 +21,7 @@ from undistract.arrays import Floats
 
 STEPS = (0, 1, 2, 4, 8, 16)
 LISTED_BY = "kNN"
+MOST = 40
 
 
 @dataclass
@@ -119,7 +120,7 @@ class Weighted:
 
 
 def review(
-    task: Task, learner: Learner, *, wrong: float = 0.0, steps: tuple[int, ...] = STEPS
+    task: Task, learner: Learner, *, wrong: float = 0.0, steps: tuple[int, ...] = STEPS, go_on: bool = False
 ) -> Iterator[tuple[int, Answers]]:
     """Answer one row after the other; stop where the learner knows so many answers, or so many familiar ones.
 
@@ -127,19 +128,22 @@ def review(
     ----------
     wrong : float
         With this probability the answer is the opposite of the truth.
+    go_on : bool
+        Answer until that many were familiar, at most `MOST` in all.
     """
     rng = np.random.default_rng([task.seed, 1])
     answers = Answers()
     n_taught = -1
-    for n_answers in range(max(steps) + 1):
+    while True:
         learner.learn(answers)
-        if n_answers in steps or (len(answers.familiar) in steps and len(answers.familiar) > n_taught):
+        n_answers, n_before, n_taught = len(answers), n_taught, len(answers.familiar)
+        if n_answers in steps or (n_taught in steps and n_taught > n_before):
             yield n_answers, answers
-        n_taught = len(answers.familiar)
-        if n_answers < max(steps):
-            which, row = _strongest(task, learner, {*answers.familiar, *answers.anomalies})
-            anomaly = bool(task.review[which].truth[row]) != (rng.random() < wrong)
-            (answers.anomalies if anomaly else answers.familiar).append((which, row))
+        if n_answers >= max(steps) and (not go_on or n_taught >= max(steps) or n_answers >= MOST):
+            return
+        which, row = _strongest(task, learner, {*answers.familiar, *answers.anomalies})
+        anomaly = bool(task.review[which].truth[row]) != (rng.random() < wrong)
+        (answers.anomalies if anomaly else answers.familiar).append((which, row))
 
 
 def _strongest(task: Task, learner: Learner, answered: set[tuple[int, int]]) -> tuple[int, int]:

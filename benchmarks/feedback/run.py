@@ -71,7 +71,8 @@ def measure(task: Task, done: set[tuple[str, ...]]) -> Iterator[Result]:
         detectors = ("kNN",) if task.part == "choose" or wrong else (method,) if method in ENSEMBLES else DETECTORS
         blanks = [_blank(task, method, detector, wrong) for detector in detectors]
         blanks = [blank for blank in blanks if _key(asdict(blank)) not in done]
-        for n_answers, answers in review(task, learner, wrong=wrong) if blanks else ():
+        go_on = method == OURS and not wrong
+        for n_answers, answers in review(task, learner, wrong=wrong, go_on=go_on) if blanks else ():
             told = {"answers": n_answers, "familiar": len(answers.familiar), "n_removed": learner.n_removed}
             told["vanished"] = _vanished(task, learner, answers)
             now = [blank for blank in blanks if blank.detector != SLOW or n_answers in SELDOM]
