@@ -18,6 +18,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
+    clone,
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -183,6 +184,31 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             raise InputError(f"fit_moments got {type(moments).__name__}; expected Moments, such as Moments.of(sets).")
         return self._learn_anew(moments, None, taught)
 
+    def taught_by(self, taught: Taught) -> Focus:
+        """Return the same, with what people taught besides; what the sets showed is not solved again.
+
+        Parameters
+        ----------
+        taught : Taught
+            In place of what was taught before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> focus = Focus().fit_sets(rng.normal([m, 0, 0, 0], 1, size=(50, 4)) for m in range(10))
+        >>> focus.taught_by(Taught([[0, 7, 0, 0]])).n_removed_, focus.n_removed_
+        (1, 0)
+        """
+        check_is_fitted(self)
+        made: Focus = clone(self)
+        made.__dict__.update(self.__dict__)
+        if made.taught_ is None:
+            made._teach(taught)
+        else:
+            made._learn(made.moments_, taught, may_wait=True)
+        return made
+
     def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
         """Learn on from more rows; a set may come in any number of pieces.
 
@@ -277,9 +303,6 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if is_learnable(moments):
             spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
             decision = self._decide(spectrum, may_wait)
-        if taught is not None:
-            spectrum, n_removed = teach(spectrum, decision.n_removed, taught)
-            decision = replace(decision, n_removed=n_removed)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
         if moments.names == (None,):
             warnings.warn(
@@ -293,8 +316,17 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             warnings.warn(caution, EvidenceWarning, stacklevel=stacklevel)
         self.n_features_in_ = moments.n_features
         self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
-        self.open_sets_, self.closed_moments_, self.taught_ = {}, moments, taught
+        self.open_sets_, self.closed_moments_, self.taught_ = {}, moments, None
+        if taught is not None:
+            self._teach(taught)
         return self
+
+    def _teach(self, taught: Taught) -> None:
+        """Add what people taught to what the sets showed."""
+        spectrum, n_removed = teach(self.spectrum_, self.cut_.n_removed, taught)
+        projection = Projection.of(spectrum, n_removed, self.projection_.removal)
+        self.spectrum_, self.cut_, self.projection_ = spectrum, replace(self.cut_, n_removed=n_removed), projection
+        self.taught_ = taught
 
     def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:
         try:

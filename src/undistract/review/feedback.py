@@ -139,13 +139,13 @@ class Teachable:
     def _told(self, calm: list[Lesson], familiar: list[Lesson], anomaly: list[Lesson]) -> Focus:
         strengths = np.array([one.verdict.strength for one in familiar])
         protected = _evidence(anomaly) if anomaly else np.zeros((0, self.training.n_features))
-        return self._fit(self._moments(calm), Taught(_evidence(familiar), strengths, protected))
+        return self._base(calm).taught_by(Taught(_evidence(familiar), strengths, protected))
 
     def _base(self, calm: list[Lesson]) -> Focus:
         """Learn from training and calm sets, without what people called familiar."""
         keys = tuple(one.verdict.key for one in calm)
         if keys not in self._bases:
-            self._bases = {keys: self._fit(self._moments(calm), None)}
+            self._bases = {keys: self._fit(self._moments(calm))}
         return self._bases[keys]
 
     def _moments(self, calm: list[Lesson]) -> Moments:
@@ -157,11 +157,11 @@ class Teachable:
             moments = moments + Moments.of([(name, SetMoments.of(one.evidence))], prior)
         return moments
 
-    def _fit(self, moments: Moments, taught: Taught | None) -> Focus:
+    def _fit(self, moments: Moments) -> Focus:
         with warnings.catch_warnings():
             # What speaks against the evidence was said when the sets were learned.
             warnings.simplefilter("ignore", EvidenceWarning)
-            focus: Focus = clone(self._learned).fit_moments(moments, taught=taught)
+            focus: Focus = clone(self._learned).fit_moments(moments)
         if hasattr(self._learned, "feature_names_in_"):
             focus.feature_names_in_ = self._learned.feature_names_in_
         return focus
