@@ -15,7 +15,7 @@ from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from undistract import Focus, InputError
+from undistract import FeatureSet, Focus, InputError
 from undistract.detect import (
     AlarmBudget,
     Conformal,
@@ -234,6 +234,19 @@ def test_without_sets_stretches_of_rows_stand_in():
     with pytest.warns(UserWarning, match="fitted without sets"):
         watch = FocusDetector(Focus()).fit(X)
     assert watch.threshold_.n_sets == 5
+
+
+@pytest.mark.parametrize("adapt", [False, True])
+def test_without_calibration_scores_are_the_same_and_the_threshold_stays(adapt):
+    rng = np.random.default_rng(0)
+    days = [FeatureSet(day, rng.normal(size=4) * 3 + rng.normal(size=(60, 4))) for day in range(9)]
+    watch = FocusDetector(Focus(), adapt=adapt).fit_sets(days)
+    focus = Focus(n_remove=2).fit_moments(watch.focus_.moments_)
+    quick, settled = watch.with_focus(focus, calibrate=False), watch.with_focus(focus)
+    assert np.array_equal(quick.anomaly_score(days[0].rows), settled.anomaly_score(days[0].rows))
+    assert quick.threshold_ is watch.threshold_
+    assert settled.threshold_.value != watch.threshold_.value
+    assert watch.focus_.n_removed_ == 0
 
 
 def test_the_detector_given_is_not_touched():

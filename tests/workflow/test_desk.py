@@ -65,6 +65,24 @@ def test_the_strongest_alarm_comes_first_and_an_answer_ranks_the_others_anew(des
     assert changes["words"] == "20 of 20 went down, 16 are below the threshold now."
 
 
+def test_the_list_is_ranked_before_it_is_settled_when_to_alarm(desk, monkeypatch):
+    live, seen = desk._live, []
+    publish = live._publish
+
+    def watched(ranking, event, **how):
+        seen.append((how["busy"], ranking.threshold.value, ranking.model.focus.n_removed_))
+        publish(ranking, event, **how)
+
+    monkeypatch.setattr(live, "_publish", watched)
+    before = live.first.threshold.value
+    say(desk, ids(desk)[0], "familiar")
+    first, second = seen
+    assert first[:2] == (True, before)
+    assert not second[0]
+    assert second[1] != before
+    assert first[2] == second[2] == live.first.model.focus.n_removed_ + 1
+
+
 def test_undo_brings_back_every_number(desk):
     before = desk.queue()["items"]
     said = say(desk, before[0]["id"], "familiar")

@@ -188,7 +188,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         focus = clone(self.focus).fit_sets(watched(sampled, total=len(every), what="Learning sets", progress=progress))
         return self._settle(focus, [sample.rows for sample in samples])
 
-    def with_focus(self, focus: Any, known: list[Rows] | None = None) -> FocusDetector:
+    def with_focus(self, focus: Any, known: list[Rows] | None = None, *, calibrate: bool = True) -> FocusDetector:
         """Return the same with another fitted focus: the detector and the threshold are fitted anew on known rows.
 
         Parameters
@@ -196,6 +196,9 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         focus : fitted transformer
         known : list of (n_m, d) arrays, optional
             Normal rows, set by set; by default those that were kept by `fit_sets`.
+        calibrate : bool
+            False: the threshold stays as it is, which is several times as fast. Scores are the same; when to alarm is
+            then only about right.
 
         Examples
         --------
@@ -210,7 +213,14 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         known = getattr(self, "known_", None) if known is None else known
         if known is None:
             raise InputError("No normal rows were kept to compare with. Fit with fit_sets, or hand the known rows too.")
-        return clone(self)._settle(focus, known)  # type: ignore[no-any-return]
+        made: FocusDetector = clone(self)
+        if calibrate:
+            return made._settle(focus, known)
+        made.__dict__.update(self.__dict__, focus_=focus, known_=known)
+        if not self.adapt:
+            fresh = as_detector(clone(self.detector, safe=False))
+            made.detector_ = fresh.fit(np.concatenate([focus.transform(rows) for rows in known]))
+        return made
 
     def _settle(self, focus: Any, known: list[Rows]) -> Self:
         """Fit the detector and the threshold behind a fitted focus."""

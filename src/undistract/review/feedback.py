@@ -115,7 +115,7 @@ class Teachable:
         self._known = (known or [])[: self.training.n_sets]
         self._bases: dict[tuple[str, ...], Focus] = {}
 
-    def taught(self, lessons: Iterable[Lesson], *, context: Hashable = None) -> Any:
+    def taught(self, lessons: Iterable[Lesson], *, context: Hashable = None, calibrate: bool = True) -> Any:
         """Return the watch (or focus) that has learned from training and from lessons.
 
         Parameters
@@ -124,6 +124,8 @@ class Teachable:
             Each verdict once.
         context : hashable, optional
             The set that will be scored: lessons for it alone count as well.
+        calibrate : bool
+            False: keep the threshold as it is, which is faster.
         """
         name = None if context is None else str(context)
         held = sorted((one for one in lessons if one.holds_in(name)), key=lambda one: one.verdict.key)
@@ -134,7 +136,8 @@ class Teachable:
         focus = self._told(calm, familiar, anomaly) if familiar else self._base(calm)
         if isinstance(self._watch, Focus):
             return focus
-        return self._watch.with_focus(focus, self._known + [_some(one.evidence) for one in calm])
+        known = self._known + [_some(one.evidence) for one in calm]
+        return self._watch.with_focus(focus, known, calibrate=calibrate)
 
     def _told(self, calm: list[Lesson], familiar: list[Lesson], anomaly: list[Lesson]) -> Focus:
         strengths = np.array([one.verdict.strength for one in familiar])

@@ -1,6 +1,7 @@
 """A review at work: verdicts are kept first, then learned from.
 
-    record ─► store (on disk) ─► worker: relearn ─► rank the items ─► version n+1 ─► score every row ─► version n+2
+    record ─► store (on disk) ─► worker: what to ignore ─► rank the items ─► version n+1
+                                         when to alarm ─► score every row ─► version n+2
 
 Whoever looks gets the newest state that is ready, and never waits for the next.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Condition, Thread
 from time import time
 
@@ -164,9 +165,11 @@ class LiveReview:
         self._evidence |= self._store.evidence_of([key for key in verdicts if key not in self._evidence])
         return [Lesson(verdict, self._evidence.get(key)) for key, verdict in verdicts.items()]
 
-    def taught(self, lessons: Sequence[Lesson]) -> Model:
-        """Teach the model as `relearn` does."""
-        return with_lessons(self.first.model, lessons, {event.key for event in self.events}, time())
+    def taught(self, lessons: Sequence[Lesson], *, calibrate: bool = True) -> Model:
+        """Teach the model as `relearn` does; with `calibrate=False` it alarms from where it did before."""
+        return with_lessons(
+            self.first.model, lessons, {event.key for event in self.events}, time(), calibrate=calibrate
+        )
 
     def _evidence_for(self, event: Event) -> Floats | None:
         if not isinstance(event, Verdict):
@@ -227,8 +230,16 @@ class LiveReview:
 
     def _relearn(self, event: int, verdicts: Mapping[str, Verdict]) -> None:
         self.busy = True
-        quick = self.state.ranking.under(self.taught(self.lessons(verdicts)))
+        lessons = self.lessons(verdicts)
+        # Who looks waits for the order of the list; when to alarm is settled after that. Scores of single contexts are
+        # told in terms of their thresholds, so those are settled at once.
+        local = any(one.verdict.scope == "context" for one in lessons)
+        quick = self.state.ranking.under(self.taught(lessons, calibrate=local))
         self._publish(quick, event, busy=True)
-        if len(self.events) == event and not self._closed:  # another answer is learned from first
-            whole = quick.whole()
-            self._publish(whole, event, busy=False)
+        if self._is_newest(event):  # another answer is learned from first
+            settled = quick if local else replace(quick, model=self.taught(lessons))
+            if self._is_newest(event):
+                self._publish(settled.whole(), event, busy=False)
+
+    def _is_newest(self, event: int) -> bool:
+        return len(self.events) == event and not self._closed

@@ -79,7 +79,7 @@ class Model:
         """When to alarm; None where no rows were kept to tell."""
         return None if isinstance(self.watch, Focus) else self.watch.threshold_
 
-    def taught(self, lessons: Iterable[Lesson], *, context: Hashable = None) -> Model:
+    def taught(self, lessons: Iterable[Lesson], *, context: Hashable = None, calibrate: bool = True) -> Model:
         """Return what training and these lessons make, whatever was taught before.
 
         Parameters
@@ -87,11 +87,13 @@ class Model:
         lessons : iterable of Lesson
         context : hashable, optional
             Lessons for this set alone count as well.
+        calibrate : bool
+            False: keep the threshold as it is, which is faster.
         """
         held = tuple(sorted(lessons, key=lambda one: one.verdict.key))
         teachable = self._teachable()
         calm = any(one.verdict.answer == "calm" for one in held)
-        watch = teachable.taught(held, context=context)
+        watch = teachable.taught(held, context=context, calibrate=calibrate)
         return replace(self, watch=watch, lessons=held, training=teachable.training if calm else None)
 
     def _teachable(self) -> Teachable:

@@ -63,7 +63,9 @@ def relearn(model: Model, reviews: ReviewStore | str | Path | Iterable[Lesson], 
     return with_lessons(model, new, {event.key for event in events}, moment)
 
 
-def with_lessons(model: Model, lessons: Iterable[Lesson], said: Collection[str], now: float) -> Model:
+def with_lessons(
+    model: Model, lessons: Iterable[Lesson], said: Collection[str], now: float, *, calibrate: bool = True
+) -> Model:
     """Teach a model the lessons of one review; those it knows from others stay while they count.
 
     Parameters
@@ -75,10 +77,12 @@ def with_lessons(model: Model, lessons: Iterable[Lesson], said: Collection[str],
         The keys of every verdict of this review: what does not stand any more goes.
     now : float
         Unix seconds.
+    calibrate : bool
+        False: keep the threshold as it is, which is faster.
 
     Examples
     --------
     >>> with_lessons(model, [], {"6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c"}, now=0.0)  # doctest: +SKIP
     """
     kept = [one for one in model.lessons if one.verdict.key not in said and one.verdict.counts(now)]
-    return model.taught([*kept, *lessons])
+    return model.taught([*kept, *lessons], calibrate=calibrate)
