@@ -6,7 +6,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, InputError, Model, learn, load, relearn, save, score
+from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
 
@@ -109,6 +109,21 @@ def test_a_model_of_sums_alone_can_be_taught_too(match):
     strongest = [int(np.argmax(score([match], one).sets[0].after.values)) for one in (sums, taught)]
     assert taught.focus.n_removed_ == 1
     assert strongest[1] == 20
+
+
+def test_merged_models_keep_what_each_was_taught(match):
+    rng = np.random.default_rng(0)
+    days = [FeatureSet(day, rng.normal(size=20) + rng.normal(size=(40, 20))) for day in range(60)]
+    calm = lesson(3, "calm", rng.normal(size=(30, 20)))
+    shake, night = lesson(1, "familiar", 3 * SHAKE), lesson(2, "familiar", 3 * NIGHT)
+    here, there = (learn(half, keep_rows=False) for half in (days[:30], days[30:]))
+    merged = merge([relearn(here, [shake, calm]), relearn(there, [shake, night])])
+    alone = relearn(learn(days, keep_rows=False), [shake, night, calm])
+    assert len(merged.lessons) == 3
+    assert merged.training.n_sets == 60
+    assert merged.focus.n_removed_ == alone.focus.n_removed_ == 2
+    np.testing.assert_allclose(merged.focus.transform(match.rows), alone.focus.transform(match.rows), atol=1e-9)
+    assert merge([here, there]).lessons == ()
 
 
 def test_lessons_about_other_features_are_refused(model):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from math import inf
+from operator import add
 from pathlib import Path
 from typing import Any, Self
 
@@ -279,6 +281,9 @@ def learn(
 def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
     """Join what several sites learned, without sharing a row: the same as if all sets had been learned in one place.
 
+    What people taught any of the models is taught to the merged one. Verdicts hold what the person saw: the deviation
+    of a row, or the rows of a stretch that was called calm.
+
     Parameters
     ----------
     models : sequence of Model
@@ -310,8 +315,9 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
             )
         if focus is None and model.focus.get_params() != first.focus.get_params():
             raise InputError("The models have different settings of FOCUS. Say which hold for the merged one.")
-    moments = first.focus.moments_
-    for model in models[1:]:
-        moments = moments + model.focus.moments_
-    learned = clone(focus or first.focus).fit_moments(moments)
-    return Model(learned, reading=first.reading, feature_names=first.feature_names, image_shape=first.image_shape)
+    # What people taught is taught anew: calm sets of theirs are not among the sums then.
+    sums = [model.focus.moments_ if model.training is None else model.training for model in models]
+    learned = clone(focus or first.focus).fit_moments(reduce(add, sums))
+    merged = Model(learned, reading=first.reading, feature_names=first.feature_names, image_shape=first.image_shape)
+    lessons = {one.verdict.key: one for model in models for one in model.lessons}
+    return merged.taught(lessons.values()) if lessons else merged
