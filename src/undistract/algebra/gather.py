@@ -1,32 +1,47 @@
-"""One pass over rows sorted by set: the mean of each set and weighted sums of its scatter.
+"""One pass over rows sorted by set: how rows vary inside sets, and how the means of sets differ.
 
-    scatter_k = Σ_m weighting[k, m] · Σ_{x in m} (x - μ_m)(x - μ_m)ᵀ
+    scatter_k = Σ_m weighting[k, m] · S_m          S_m = Σ_{x in m} (x - μ_m)(x - μ_m)ᵀ
+    between   = Σ_m w_m (μ_m - μ)(μ_m - μ)ᵀ
+    spread    = Σ_m w_m · √(diag S_m / n_m)
 
-Nothing is lost to cancellation: every row is read relative to the first row of its own set, so all sums are of the
-size of the variation inside a set, however far away from zero the set lies.
+Nothing is lost to cancellation: every row is read relative to the first row of its own set, so all sums are of the size
+of the variation inside a set, however far away from zero the set lies. Nothing is kept of a set once it is summed up:
+memory does not grow with the number of sets. Rows are read in blocks that stay in the cache while they are shifted,
+centred and multiplied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 
+from undistract.algebra.centre import Centred, centre, piece_sums
 from undistract.arrays import Floats, Ints, Rows
+
+# Values of a block: about 4 MB, which stay in the cache between one step and the next.
+BLOCK = 2**19
+LEAST_ROWS, MOST_ROWS = 1024, 2**15
+# A product with fewer rows costs as much as reading the (d, d) sum that it goes to.
+ENOUGH_SETS = 512
 
 
 class Gathered(NamedTuple):
     """What one pass over the rows finds."""
 
-    anchors: Floats  # (M, d) the first row of each set
-    offsets: Floats  # (M, d) the mean of each set, minus its anchor: small, so that it is exact
-    squares: Floats  # (M, d) the diagonal of each set's scatter
+    origin: Floats  # (d,) the first row
+    offset: Floats  # (d,) the mean of the set means, minus the origin: small, so that it is exact
+    between: Floats  # (d, d)
+    spread: Floats  # (d,)
+    moved: npt.NDArray[np.bool_]  # (d,) which features varied: a constant one deviates by exactly nothing
     scatters: list[Floats]  # K of (d, d), one for each weighting
 
 
-def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gathered:
+def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weightings: Floats) -> Gathered:
     """Read the rows once and sum up their sets.
 
     Parameters
@@ -36,102 +51,185 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> Gat
         The order that puts rows of one set side by side; None when they already are.
     counts : (M,) array of int
         How many rows each set has, in that order.
+    weights : (M,) array
+        How much each set counts.
     weightings : (K, M) array
         One weighting of the sets per scatter.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [7.0, 1.0], [9.0, 1.0]])
+    >>> found = gather(X, None, np.array([2, 2]), np.ones(2), np.ones((1, 2)))
+    >>> found.scatters[0][0, 0], found.between[0, 0], found.moved
+    (np.float64(4.0), np.float64(24.5), array([ True, False]))
     """
+    n_rows, n_features = X.shape
     bounds = np.concatenate([[0], np.cumsum(counts)])
-    all_anchors = _pick(X, order, bounds[:-1])
-    offsets, squares = np.empty_like(all_anchors), np.zeros_like(all_anchors)
-    scatters = [np.zeros((X.shape[1], X.shape[1]), order="F") for _ in weightings]
-    carried: Floats | None = None  # mean so far of the set that the last border cut, relative to its own first row
-    for start, stop in _blocks(*X.shape):
-        rows = _read(X, order, start, stop)
+    scatters = [np.zeros((n_features, n_features), order="F") for _ in weightings]
+    origin = _read(X, order, 0, 1)[0]
+    means = _Means(origin)
+    even = weightings.size > 0 and bool((weightings == weightings[:, :1]).all())
+    size = min(block_rows(n_features), n_rows)
+    buffer = np.empty((size + 1, n_features))
+    spare = buffer if even else np.empty_like(buffer)
+    cut: _Cut | None = None  # the set that the last border cut
+    for start, stop in _blocks(n_rows, size):
+        rows, source = buffer[: stop - start], _block(X, order, start, stop)
         first, last = np.searchsorted(bounds, [start, stop - 1], side="right") - 1
-        inside = np.arange(first, last + 1)  # the sets that this block touches
-        piece_starts = np.maximum(bounds[inside], start) - start
-        piece_counts = np.diff(np.append(piece_starts, stop - start))
-        piece_means = _centre(rows, piece_starts, piece_counts, all_anchors[inside])
-        squares[inside] += squared_sums(rows, piece_starts)
-        if carried is not None and bounds[first] < start:
-            before, here = start - bounds[first], piece_counts[0]
-            step = piece_means[0] - carried
-            piece_means[0] = carried + step * (here / (before + here))
-            # Chan's shift is one more row of the set that the border cut.
-            shift = step * np.sqrt(before * here / (before + here))
-            rows = np.vstack([rows, shift])
-            squares[first] += shift**2
-            piece_of_row = np.append(np.repeat(inside, piece_counts), first)
+        starts = np.maximum(bounds[first : last + 1], start) - start
+        anchors = np.asarray(source[starts], dtype=np.float64)
+        if cut is not None:
+            anchors[0] = cut.anchor
+        found = centre(source, rows, starts, anchors)
+        if cut is not None:  # Chan's shift is one more row of the set that the border cut
+            buffer[stop - start] = cut.joined(found, int(np.append(starts, stop - start)[1]))
+            rows = buffer[: stop - start + 1]
+        whole = last + 1 - first if bounds[last + 1] <= stop else last - first  # sets that end in this block
+        chosen = slice(first, first + whole)
+        means.add(anchors[:whole], found.means[:whole], found.squares[:whole], counts[chosen], weights[chosen])
+        cut = None
+        if whole < last + 1 - first:
+            cut = _Cut(anchors[-1], found.means[-1], found.squares[-1], stop - int(bounds[last]))
+        if even:  # sets of one size and weight need no scaling
+            for scatter, weighting in zip(scatters, weightings, strict=True):
+                dsyrk(weighting[0], rows.T, beta=1.0, c=scatter, overwrite_c=1)
         else:
-            piece_of_row = np.repeat(inside, piece_counts)
-        offsets[inside] = piece_means
-        carried = piece_means[-1] if bounds[last + 1] > stop else None
-        _add_scatter(scatters, rows, weightings[:, piece_of_row])
+            owners = np.repeat(np.arange(first, last + 1), np.diff(np.append(starts, stop - start)))
+            owners = np.append(owners, np.full(len(rows) - len(owners), first))
+            for scatter, weighting in zip(scatters, weightings, strict=True):
+                scaled = np.multiply(rows, np.sqrt(weighting[owners])[:, None], out=spare[: len(rows)])
+                dsyrk(1.0, scaled.T, beta=1.0, c=scatter, overwrite_c=1)
     for scatter in scatters:
         mirror(scatter)
-    return Gathered(all_anchors, offsets, squares, scatters)
+    means = means.done()
+    return Gathered(origin, means.mean, means.scatter, means.spread, means.moves != 0, scatters)
+
+
+@dataclass
+class _Cut:
+    """The part of a set that lies before a border."""
+
+    anchor: Floats  # (d,) its first row
+    mean: Floats  # (d,) minus the anchor
+    squares: Floats  # (d,)
+    count: int
+
+    def joined(self, found: Centred, here: int) -> Floats:
+        """Join the first piece of the next block with it, in place; return the shift between the two, as a row."""
+        step = found.means[0] - self.mean
+        whole = self.count + here
+        found.means[0] = self.mean + step * (here / whole)
+        shift: Floats = step * np.sqrt(self.count * here / whole)
+        found.squares[0] += self.squares + shift**2
+        return shift
+
+
+@dataclass
+class _Means:
+    """Sums over the means of the sets so far; they wait until there are enough for a product."""
+
+    origin: Floats
+    weight: float = 0.0
+    mean: Floats = field(init=False)  # (d,) minus the origin
+    scatter: Floats = field(init=False)  # (d, d), the upper triangle
+    waiting: list[tuple[Floats, Floats]] = field(default_factory=list)  # means (k, d) minus the origin, weights (k,)
+    spread: Floats = field(init=False)  # (d,)
+    moves: Floats = field(init=False)  # (d,) sums of absolute differences: zero where a feature never varied
+
+    def __post_init__(self) -> None:
+        n_features = len(self.origin)
+        self.mean, self.spread, self.moves = np.zeros((3, n_features))
+        self.scatter = np.zeros((n_features, n_features), order="F")
+
+    def add(self, anchors: Floats, offsets: Floats, squares: Floats, counts: Ints, weights: Floats) -> None:
+        """Add sets by their means, anchor plus offset, and the diagonals of their scatters."""
+        if not len(anchors):
+            return
+        self.spread += weights @ np.sqrt(np.divide(squares, counts[:, None], out=squares), out=squares)
+        means = anchors - self.origin
+        means += offsets
+        ones = np.ones(len(means))
+        self.moves += ones @ np.abs(means) + ones @ np.abs(offsets)
+        self.waiting.append((means, weights))
+        if sum(len(some) for some, _ in self.waiting) >= ENOUGH_SETS:
+            self._fold()
+
+    def _fold(self) -> None:
+        weights = np.concatenate([some for _, some in self.waiting])
+        weight = float(weights.sum())
+        rows = np.empty((len(weights) + 1, len(self.origin)))
+        means: Floats = np.concatenate([some for some, _ in self.waiting], out=rows[:-1])
+        centre = weights @ means / weight
+        means -= centre
+        means *= np.sqrt(weights)[:, None]
+        step, both = centre - self.mean, self.weight + weight
+        rows[-1] = step * np.sqrt(self.weight * weight / both)  # Chan's shift once more
+        dsyrk(1.0, rows.T, beta=1.0, c=self.scatter, overwrite_c=1)
+        self.mean, self.weight, self.waiting = self.mean + step * (weight / both), both, []
+
+    def done(self) -> _Means:
+        """Sum up whatever waits."""
+        if self.waiting:
+            self._fold()
+        mirror(self.scatter)
+        return self
 
 
 def gather_rows(X: Rows, order: Ints | None, counts: Ints) -> tuple[Floats, Floats, Floats]:
-    """Read a few rows and keep them: anchors (M, d), offsets (M, d) as above, deviations (n, d) set by set."""
+    """Read a few rows and keep them.
+
+    Returns
+    -------
+    anchors : (M, d) array
+        The first row of each set.
+    offsets : (M, d) array
+        The mean of each set, minus its anchor: small, so that it is exact.
+    deviations : (n, d) array
+        Rows minus the mean of their set, sets one after the other.
+    """
     starts = np.cumsum(counts) - counts
-    anchors = _pick(X, order, starts)
-    deviations = _read(X, order, 0, len(X))
-    return anchors, _centre(deviations, starts, counts, anchors), deviations
-
-
-def _centre(rows: Floats, starts: Ints, counts: Ints, anchors: Floats) -> Floats:
-    """Subtract from each piece its own mean, in place; return the means relative to the anchors."""
-    rows -= np.repeat(anchors, counts, axis=0)
-    means: Floats = np.add.reduceat(rows, starts, axis=0) / counts[:, None]
-    rows -= np.repeat(means, counts, axis=0)
-    return means
+    rows = _block(X, order, 0, len(X))
+    anchors, deviations = np.asarray(rows[starts], dtype=np.float64), np.empty(X.shape)
+    return anchors, centre(rows, deviations, starts, anchors).means, deviations
 
 
 def squared_sums(rows: Floats, starts: Ints) -> Floats:
     """Sum the squares of each piece of rows, feature by feature, (pieces, d)."""
-    sums: Floats = np.add.reduceat(rows**2, starts, axis=0)
-    return sums
+    return piece_sums(rows**2, starts)
 
 
 def weighted_scatter(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean (d,) of `rows` and their weighted scatter (d, d) around it."""
     mean = weights @ rows / weights.sum()
-    scatter = np.zeros((rows.shape[1], rows.shape[1]), order="F")
-    _add_scatter([scatter], rows - mean, weights[None, :])
+    scatter: Floats = dsyrk(1.0, ((rows - mean) * np.sqrt(weights)[:, None]).T)
     mirror(scatter)
     return mean, scatter
 
 
 def mirror(matrix: Floats) -> None:
     """Copy the upper triangle of a square matrix into the lower one, in place and block by block."""
-    width = 512
-    for left in range(0, len(matrix), width):
-        right = min(left + width, len(matrix))
-        corner = matrix[left:right, left:right]
+    size, width = len(matrix), 64  # both tiles stay in the cache
+    for left in range(0, size, width):
+        corner = matrix[left : left + width, left : left + width]
         corner[:] = np.triu(corner) + np.triu(corner, 1).T
-        matrix[right:, left:right] = matrix[left:right, right:].T
+        for top in range(left + width, size, width):
+            matrix[top : top + width, left : left + width] = matrix[left : left + width, top : top + width].T
 
 
-def _add_scatter(scatters: list[Floats], rows: Floats, weights: Floats) -> None:
-    """Add Σ weights[k, i] · row_i row_iᵀ to the upper triangle of each scatter."""
-    for scatter, weight in zip(scatters, weights, strict=True):
-        if (weight == weight[0]).all():  # sets of one size and weight need no copy
-            dsyrk(weight[0], rows.T, beta=1.0, c=scatter, overwrite_c=1)
-        else:
-            dsyrk(1.0, (rows * np.sqrt(weight)[:, None]).T, beta=1.0, c=scatter, overwrite_c=1)
+def block_rows(n_features: int) -> int:
+    """How many rows are read at once."""
+    return int(np.clip(BLOCK // n_features, LEAST_ROWS, MOST_ROWS))
 
 
-def _blocks(n_rows: int, n_features: int) -> Iterator[tuple[int, int]]:
-    # Blocks of about 2 MB stay in the cache between one pass over them and the next.
-    size = int(np.clip(2**18 // n_features, 1024, 2**16))
+def _blocks(n_rows: int, size: int) -> Iterator[tuple[int, int]]:
     for start in range(0, n_rows, size):
         yield start, min(start + size, n_rows)
 
 
+def _block(X: Rows, order: Ints | None, start: int, stop: int) -> Rows:
+    block: Rows = X[start:stop] if order is None else X[order[start:stop]]
+    return block
+
+
 def _read(X: Rows, order: Ints | None, start: int, stop: int) -> Floats:
-    block = X[start:stop] if order is None else X[order[start:stop]]
-    return np.array(block, dtype=np.float64, order="C")
-
-
-def _pick(X: Rows, order: Ints | None, positions: Ints) -> Floats:
-    return np.asarray(X[positions if order is None else order[positions]], dtype=np.float64)
+    return np.array(_block(X, order, start, stop), dtype=np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 
 from undistract.algebra.named_sets import batches, twice
 from undistract.algebra.prior import Prior, Weights
-from undistract.algebra.set_labels import number_sets
+from undistract.algebra.set_labels import sort_sets
 from undistract.algebra.set_moments import SetMoments
 from undistract.algebra.store import KEPT_VALUES, Folded, KeptRows, balanced, few, sum_sorted
 from undistract.arrays import Floats, Ints, Rows, as_rows, check_range, listed, quiet, same_features
@@ -105,9 +105,7 @@ class Moments:
     @classmethod
     def of_checked(cls, X: Rows, labels: Any, prior: Weights = "uniform") -> Moments:
         """Do the same for rows that were checked at another door: finite numbers of shape (n, d)."""
-        names, codes = number_sets(labels, len(X))
-        counts = np.bincount(codes, minlength=len(names))
-        order = None if (np.diff(codes) >= 0).all() else np.argsort(codes, kind="stable")
+        names, counts, order = sort_sets(labels, len(X))
         rule = Prior.of(prior)
         rule.check_length(len(names))
         weights = rule.weights(names, counts)

@@ -11,6 +11,40 @@ from undistract.arrays import Ints
 from undistract.errors import InputError
 
 
+def sort_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints, Ints | None]:
+    """Find the order that puts the rows of one set side by side.
+
+    Parameters
+    ----------
+    labels : sequence of hashables
+        One label per row.
+    n_rows : int
+        How many there must be.
+
+    Returns
+    -------
+    names : tuple of hashables
+        The distinct labels, in order of appearance.
+    counts : (M,) array of int
+        How many rows each set has.
+    order : (n_rows,) array of int, or None where rows of one set already stand side by side
+
+    Examples
+    --------
+    >>> sort_sets(["tue", "mon", "tue"], 3)
+    (('tue', 'mon'), array([2, 1]), array([0, 2, 1]))
+    >>> sort_sets(np.array([7, 7, 3, 3]), 4)
+    ((7, 3), array([2, 2]), None)
+    """
+    array = _checked(labels, n_rows)
+    grouped = _grouped(array)
+    if grouped is not None:
+        return *grouped, None
+    names, codes = _numbered(array)
+    order = None if (np.diff(codes) >= 0).all() else np.argsort(codes, kind="stable")
+    return names, np.bincount(codes, minlength=len(names)), order
+
+
 def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
     """Give each distinct label a number, in order of appearance.
 
@@ -35,9 +69,17 @@ def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
     >>> number_sets([("cam", 1), 7, ("cam", 1)], 3)
     ((('cam', 1), 7), array([0, 1, 0]))
     """
+    return _numbered(_checked(labels, n_rows))
+
+
+def _checked(labels: Any, n_rows: int) -> Any:
     array = _one_dimensional(labels)
     if len(array) != n_rows:
         raise InputError(f"sets has {len(array)} labels for {n_rows} rows; give one label per row.")
+    return array
+
+
+def _numbered(array: Any) -> tuple[tuple[Hashable, ...], Ints]:
     if array.dtype.kind in "biufSUMm":
         found, first, codes = np.unique(array, return_index=True, return_inverse=True)
         if found.dtype.kind in "fMm" and np.isnan(found[-1]):  # NaN and NaT sort last
@@ -53,6 +95,16 @@ def number_sets(labels: Any, n_rows: int) -> tuple[tuple[Hashable, ...], Ints]:
         if _is_missing(name):
             raise _missing(int(np.argmax(codes == number)))
     return tuple(numbers), codes
+
+
+def _grouped(array: Any) -> tuple[tuple[Hashable, ...], Ints] | None:
+    """Name and count labels that stand side by side, without sorting all of them; None where they do not."""
+    if array.dtype.kind not in "biuSU" or not len(array):  # others may be missing, or equal and yet different
+        return None
+    bounds = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1, [len(array)]])
+    found = array[bounds[:-1]]
+    names = _python_objects(found)
+    return (names, np.diff(bounds)) if len(set(names)) == len(names) else None
 
 
 def _one_dimensional(labels: Any) -> Any:

@@ -120,19 +120,18 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
         coefficients = _coefficients(counts, weights)
         wander = None
         if balanced(counts, weights):
-            anchors, offsets, squares, (within,) = gather(X, order, counts, coefficients[:1])
+            found = gather(X, order, counts, weights, coefficients[:1])
         else:
             # Sum 2 is a mixture of the others for the priors uniform and by_size; else it is summed as well.
             several = coefficients[:, counts > 1]
             mixture = np.linalg.lstsq(several[:2].T, several[2])[0]
             mixed = np.allclose(mixture @ several[:2], several[2], rtol=1e-12, atol=0)
-            anchors, offsets, squares, scatters = gather(X, order, counts, coefficients[: 2 if mixed else 3])
-            within, first = scatters[:2]
-            wander = (first, mixture[0] * within + mixture[1] * first if mixed else scatters[2])
-        means = (anchors - anchors[0]) + offsets
-        offset, between = weighted_scatter(means, weights)
-        check_range((np.diag(within) + np.diag(between)) / weights.sum(), _moved(means, offsets))
-    return anchors[0], offset, Folded(within, between, wander, _spread(squares, counts, weights))
+            found = gather(X, order, counts, weights, coefficients[: 2 if mixed else 3])
+            within, first = found.scatters[:2]
+            wander = (first, mixture[0] * within + mixture[1] * first if mixed else found.scatters[2])
+        within = found.scatters[0]
+        check_range((np.diag(within) + np.diag(found.between)) / weights.sum(), found.moved)
+    return found.origin, found.offset, Folded(within, found.between, wander, found.spread)
 
 
 def _moved(*deviations: Floats) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,50 @@
+"""Pieces of a block are centred on their own means, whichever way takes them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from undistract import Moments
+from undistract.algebra import centre as way
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 1, 300, 2), (40, 64)])
+@pytest.mark.parametrize("name", ["short", "long", "compiled"])
+def test_every_way_centres_alike(name, sizes, dtype):
+    if name == "compiled" and way.compiled() is None:
+        pytest.skip("needs numba: pip install 'undistract[fast]'")
+    take = {"short": way._short, "long": way._long}.get(name) or (lambda *a: way.compiled()(*a[:4], *a[4]))
+    rng = np.random.default_rng(0)
+    source = (1e6 * (dtype != np.uint8) + 50 * rng.random((sum(sizes), 3))).astype(dtype)
+    bounds = np.concatenate([[0], np.cumsum(sizes)])
+    anchors = source[bounds[:-1]].astype(np.float64)
+    rows = np.empty(source.shape)
+    found = way.Centred(np.empty_like(anchors), np.empty_like(anchors))
+    take(source, rows, bounds, anchors, found)
+    wide = source.astype(np.longdouble)
+    for place, (first, last) in enumerate(pairwise(bounds)):
+        mean = wide[first:last].mean(axis=0)
+        np.testing.assert_allclose(found.means[place], (mean - wide[first]).astype(float), atol=1e-12)
+        np.testing.assert_allclose(rows[first:last], (wide[first:last] - mean).astype(float), atol=1e-12)
+        squares = ((wide[first:last] - mean) ** 2).sum(axis=0).astype(float)
+        np.testing.assert_allclose(found.squares[place], squares, rtol=1e-12, atol=1e-20)
+
+
+@pytest.mark.parametrize("width", [16, 300])
+def test_compiled_or_not_the_moments_are_the_same(width, monkeypatch):
+    pytest.importorskip("numba", reason="needs numba: pip install 'undistract[fast]'")
+    rng = np.random.default_rng(1)
+    sets = np.sort(rng.integers(0, 400, 40_000))
+    X = rng.normal(size=(40_000, width)) + 1e3 * rng.normal(size=(400, width))[sets]
+    with_numba = Moments.of_labelled(X, sets)
+    monkeypatch.setattr(way, "compiled", lambda: None)
+    without = Moments.of_labelled(X, sets)
+    for name in ("within", "between", "mean"):
+        np.testing.assert_allclose(getattr(with_numba, name), getattr(without, name), rtol=1e-11, atol=1e-13)
+
+
+def test_numba_can_be_turned_off(monkeypatch):
+    monkeypatch.setenv("UNDISTRACT_NUMBA", "0")
+    assert way.compiled.__wrapped__() is None
