@@ -23,7 +23,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, Taught, cut, describe
-from undistract.algebra.cutoff import check_cut
+from undistract.algebra.cutoff import check_cut, needed
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
 from undistract.algebra.taught import teach
@@ -273,7 +273,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
             )
-        return describe(self.spectrum_, self.cut_, self.projection_.removal)
+        return describe(self.whole_spectrum(), self.cut_, self.projection_.removal)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Name the columns that `transform` returns: as before for "oblique", else focus0, focus1 and so on."""
@@ -301,7 +301,9 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             check_learnable(moments)
         spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
         if is_learnable(moments):
-            spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion)
+            # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
+            wanted = None if self.removal == "eigen" else needed(self.cutoff, self.n_remove)
+            spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion, wanted=wanted)
             decision = self._decide(spectrum, may_wait)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
         if moments.names == (None,):
@@ -323,7 +325,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _teach(self, taught: Taught) -> None:
         """Add what people taught to what the sets showed."""
-        spectrum, n_removed = teach(self.spectrum_, self.cut_.n_removed, taught)
+        spectrum, n_removed = teach(self.whole_spectrum(), self.cut_.n_removed, taught)
         projection = Projection.of(spectrum, n_removed, self.projection_.removal)
         self.spectrum_, self.cut_, self.projection_ = spectrum, replace(self.cut_, n_removed=n_removed), projection
         self.taught_ = taught

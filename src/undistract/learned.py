@@ -21,32 +21,38 @@ class LearnedDirections:
     cut_: Cut
     projection_: Projection
 
+    def whole_spectrum(self) -> Spectrum:
+        """Return every direction; where only the most distracting were needed so far, the others are solved for now."""
+        if not self.spectrum_.is_whole:
+            self.spectrum_ = Spectrum.of(self.moments_, cushion=self.spectrum_.cushion, absolute=True)
+        return self.spectrum_
+
     @property
     def distraction_(self) -> Floats:
         """How distracting each direction is, (d,), largest first."""
-        return self._for_all_directions(self.spectrum_.distraction)
+        return self._for_all_directions(self.whole_spectrum().distraction)
 
     @property
     def debiased_distraction_(self) -> Floats:
         """Distraction as it would read with endless rows per set, (d,)."""
-        return self._for_all_directions(self.spectrum_.debiased)
+        return self._for_all_directions(self.whole_spectrum().debiased)
 
     @property
     def kinds_(self) -> npt.NDArray[Any]:
         """Say of each direction whether it is distracting, descriptive or constant, (d,)."""
         if not is_learnable(self.moments_):
             return np.full(self.n_features_in_, "unknown")
-        return self.spectrum_.kinds(self.n_removed_)
+        return self.whole_spectrum().kinds(self.n_removed_)
 
     @property
     def filters_(self) -> Floats:
         """What reads each direction, (d, q)."""
-        return self.spectrum_.filters
+        return self.whole_spectrum().filters
 
     @property
     def patterns_(self) -> Floats:
         """How rows move along each direction, (d, q)."""
-        return self.spectrum_.patterns
+        return self.whole_spectrum().patterns
 
     @property
     def components_(self) -> Floats:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from undistract.algebra.leading import Wanted
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
 from undistract.errors import InputError
 
@@ -75,8 +76,22 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
     rule, value = ("auto", _automatic(spectrum)) if isinstance(cutoff, str) else ("fixed", float(cutoff))
     n_removed = n_wanted = int((moving >= value).sum())
     if rule == "auto" and not spectrum.evidence.speaks:
-        n_removed = min(n_wanted, len(spectrum.distraction) // 2) if _alike(spectrum, n_wanted) else 0
+        n_removed = min(n_wanted, spectrum.n_directions // 2) if _alike(spectrum, n_wanted) else 0
     return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
+
+
+def needed(cutoff: float | str, n_remove: int | None) -> Wanted:
+    """Say which directions must be known to decide.
+
+    Examples
+    --------
+    >>> needed(0.999, None), needed("auto", 2).number
+    (Wanted(least=0.999, number=0), 2)
+    """
+    if n_remove is not None:
+        return Wanted(np.inf, int(n_remove))
+    # Whatever reads less leaves a gap to a direction that stands apart.
+    return Wanted(1 - GAP * (1 - STANDING_APART) if isinstance(cutoff, str) else float(cutoff))
 
 
 def check_cut(cutoff: Any, n_remove: Any) -> None:
@@ -92,6 +107,8 @@ def check_cut(cutoff: Any, n_remove: Any) -> None:
 def _automatic(spectrum: Spectrum) -> float:
     """Find the least distraction that goes by itself."""
     moving = spectrum.distraction[: spectrum.n_moving]
+    if not spectrum.is_whole:  # the next is below what was asked for, and that leaves a gap
+        moving = np.append(moving, 0.0)
     rest = np.maximum(1.0 - moving, np.finfo(np.float64).tiny)  # what speaks for keeping each direction
     apart = np.flatnonzero((rest[1:] >= GAP * rest[:-1]) & (moving[:-1] >= STANDING_APART))
     standing = moving[apart[-1:]] if spectrum.evidence.speaks else ()
@@ -106,7 +123,7 @@ def _alike(spectrum: Spectrum, n_wanted: int) -> bool:
 def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared: int) -> tuple[str, ...]:
     """Say in numbers what makes the cut doubtful."""
     evidence = spectrum.evidence
-    n_directions = len(spectrum.distraction)
+    n_directions = spectrum.n_directions
     if n_directions == 0:
         return ("Nothing varies in these sets, so there is nothing to ignore.",)
     if n_removed == spectrum.n_features:

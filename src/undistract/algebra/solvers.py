@@ -1,8 +1,10 @@
-"""Two roads to one eigenproblem; both whiten the metric first, so that 0 ≤ λ ≤ 1 comes by itself.
+"""Roads to one eigenproblem; all whiten the metric first, so that 0 ≤ λ ≤ 1 comes by itself.
 
     within · w = λ · (total + ε I) · w          WᵀBW = I,  patterns A = BW,  B = total + ε I
 
-`dense` works with (d, d) matrices, `few_rows` with (n, n) ones when rows are few and features many.
+`dense` works with (d, d) matrices, `few_rows` with (n, n) ones when rows are few and features many. `dense_leading` and
+`few_rows_leading` find the most distracting directions alone, and prove that none was missed; where they cannot, they
+say so.
 """
 
 from __future__ import annotations
@@ -11,12 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular, svd
-from scipy.linalg.lapack import dpocon, dpstrf
+from scipy.linalg.blas import dsymm, dsyrk, dtrmm, dtrsm
+from scipy.linalg.lapack import dlange, dpocon, dpotrf, dpotri, dpstrf
 
+from undistract.algebra.centre import piece_sums
+from undistract.algebra.gather import mirror
+from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
 from undistract.arrays import Floats, Ints
 
 # A metric with a condition beyond this is whitened on its range: what a Cholesky factor adds there is rounding.
 LEAST_CONDITION = 1e-9
+# A cushion of this share of all variation takes up what the Gram matrix of the rows loses to rounding.
+LEAST_CUSHION = 1e-9
+# What reads less may be rounding: whether it varies inside sets at all, only all directions together can tell.
+LEAST_READING = 1e-6
+# Directions that read so nearly the same are not told apart when a number of them is wanted.
+BARELY = 1e-9
 
 
 class Solution(NamedTuple):
@@ -26,6 +38,50 @@ class Solution(NamedTuple):
     filters: Floats  # (d, q)
     patterns: Floats  # (d, q)
     n_moving: int  # the rank of within: so many directions vary inside sets, the others read zero
+
+
+def dense_leading(within: Floats, total: Floats, epsilon: float, wanted: Wanted) -> Solution | None:
+    """Solve for the leading directions alone; features must not be constant.
+
+    That none is missed is proved by a Cholesky factor: c B - within + Σ λ a aᵀ over the directions found is positive
+    definite only if every other distraction is below c.
+
+    Returns
+    -------
+    Solution or None
+        None where they are too many, crowd, or cannot be proved to be all.
+    """
+    if len(within) < LEAST_FEATURES:
+        return None
+    scale = np.sqrt(np.diag(total) + epsilon)
+    metric = _scaled(total, scale)
+    metric[np.diag_indices_from(metric)] = 1.0
+    lower = _factor(metric)
+    if lower is None:
+        return None
+    inner = _scaled(within, scale)
+
+    def whitened(columns: Floats) -> Floats:
+        turned = dsymm(1.0, inner, dtrsm(1.0, lower, columns, lower=1, trans_a=1))
+        product: Floats = dtrsm(1.0, lower, turned, lower=1, overwrite_b=1)
+        return product
+
+    found = leading(whitened, len(scale), wanted)
+    if found is None:
+        return None
+    values, vectors = np.clip(found.values, 0.0, 1.0), found.vectors
+    if len(values) and values[-1] < LEAST_READING:
+        return None
+    filters, patterns = np.zeros((2, len(scale), len(values)))
+    if len(values):
+        filters, patterns = dtrsm(1.0, lower, vectors, lower=1, trans_a=1), dtrmm(1.0, lower, vectors, lower=1)
+    metric *= _highest(values, wanted)
+    metric -= inner
+    if len(values):
+        dsyrk(1.0, patterns * np.sqrt(values), beta=1.0, c=metric, overwrite_c=1, lower=1)
+    if dpotrf(metric, lower=1, overwrite_a=1, clean=0)[1]:
+        return None
+    return Solution(values, filters / scale[:, None], patterns * scale[:, None], len(values))
 
 
 def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
@@ -66,8 +122,7 @@ def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, ep
     means : (M, d) array
         Means of the sets, minus the overall mean.
     """
-    roots_of_weight = np.repeat(np.sqrt(shares / counts), counts)[:, None]
-    rows = (deviations + np.repeat(means, counts, axis=0)) * roots_of_weight  # (n, d)
+    rows = _weighted_rows(deviations, means, counts, shares)
     lengths = np.linalg.norm(rows, axis=0)
     lengths[lengths == 0] = 1.0
     # Without a cushion the answer does not depend on units, so that rank may be judged on one scale.
@@ -85,10 +140,94 @@ def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, ep
     roots = np.sqrt(variances + epsilon)[:, None]
     filters = (basis @ (inner_axes @ (vectors / roots))) / scale[:, None]
     patterns = (basis @ (inner_axes @ (vectors * roots))) * scale[:, None]
-    within = deviations * roots_of_weight / lengths
+    within = deviations * np.repeat(np.sqrt(shares / counts), counts)[:, None] / lengths
     return _solution(
         distraction, _inside(patterns, filters) if epsilon == 0 else filters, patterns, _rank(within @ within.T)
     )
+
+
+def few_rows_leading(
+    deviations: Floats, means: Floats, counts: Ints, shares: Floats, epsilon: float, wanted: Wanted
+) -> tuple[Solution, int] | None:
+    """Solve from the rows themselves for the leading directions alone, with one (n, n) eigenproblem.
+
+    G = RRᵀ and C as in `few_rows`: with w = Rᵀv the problem becomes C G (G + ε)⁻¹ C z = λ z, and then
+
+        filters = Rᵀ (G + ε)⁻¹ z / √λ,    patterns = Rᵀ z / √λ
+
+    The Gram matrix squares the condition, so the cushion must be healthy: where it is not, None is returned. Otherwise
+    the solution, and how many directions vary at all.
+    """
+    rows = _weighted_rows(deviations, means, counts, shares)
+    gram: Floats = dsyrk(1.0, rows.T, trans=1, lower=1)  # (n, n), the lower triangle
+    if epsilon < LEAST_CUSHION * np.trace(gram):
+        return None
+    n_directions = _rank(gram)
+    gram[np.diag_indices_from(gram)] += epsilon
+    lower, trouble = dpotrf(gram, lower=1, overwrite_a=1, clean=1)
+    if trouble:
+        return None
+    inverse: Floats = dpotri(lower, lower=1)[0]
+    inverse *= -epsilon
+    inverse[np.diag_indices_from(inverse)] += 1.0
+    mirror(inverse.T)
+    values, vectors = _symmetric_leading(_centred_twice(inverse, counts), wanted)
+    n_known = len(values)
+    if n_known and values[-1] < LEAST_READING:
+        return None
+    scaled = vectors / np.sqrt(values)
+    filters = rows.T @ solve_triangular(
+        lower.T, solve_triangular(lower, scaled, lower=True, check_finite=False), check_finite=False
+    )
+    return Solution(values, filters, rows.T @ scaled, n_known), n_directions
+
+
+def _centred_twice(matrix: Floats, counts: Ints) -> Floats:
+    """Return C · matrix · C, where C takes from each row the mean of its set; the matrix is overwritten."""
+    starts = np.cumsum(counts) - counts
+    means = piece_sums(matrix, starts) / counts[:, None]  # (M, n)
+    both = piece_sums(np.ascontiguousarray(means.T), starts) / counts[:, None]  # (M, M)
+    means -= np.repeat(both.T / 2, counts, axis=1)  # half of what is taken twice
+    taken = np.repeat(means, counts, axis=0)
+    matrix -= taken
+    matrix -= taken.T
+    return matrix
+
+
+def _symmetric_leading(matrix: Floats, wanted: Wanted) -> Leading:
+    """Find the leading eigenvalues of a symmetric matrix, and that there are no others; all of them if need be."""
+    size = len(matrix)
+    found = leading(lambda columns: dsymm(1.0, matrix, columns), size, wanted) if size >= LEAST_FEATURES else None
+    if found is not None:
+        rest = np.asfortranarray(-matrix)
+        rest[np.diag_indices_from(rest)] += _highest(found.values, wanted)
+        if len(found.values):
+            dsyrk(1.0, found.vectors * np.sqrt(found.values), beta=1.0, c=rest, overwrite_c=1, lower=1)
+        if dpotrf(rest, lower=1, overwrite_a=1, clean=0)[1] == 0:
+            return found
+    values, vectors = _largest_first(matrix)
+    n_known = max(int((values >= wanted.least).sum()), wanted.number)
+    return Leading(values[:n_known], vectors[:, :n_known])
+
+
+def _highest(values: Floats, wanted: Wanted) -> float:
+    """Say what no other direction may read; with a number of directions, no more than the last of them."""
+    return min(wanted.least, float(values[-1]) + BARELY) if wanted.number else wanted.least
+
+
+def _weighted_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats) -> Floats:
+    """Return √(P/n)·(x - μ), (n, d)."""
+    rows = np.repeat(means, counts, axis=0)
+    rows += deviations
+    rows *= np.repeat(np.sqrt(shares / counts), counts)[:, None]
+    return rows
+
+
+def _scaled(matrix: Floats, scale: Floats) -> Floats:
+    """Divide rows and columns by a scale; the result is in the order that Fortran likes."""
+    scaled: Floats = np.asfortranarray(matrix / scale[:, None])
+    scaled /= scale
+    return scaled
 
 
 def _solution(distraction: Floats, filters: Floats, patterns: Floats, n_moving: int) -> Solution:
@@ -114,7 +253,7 @@ def _factor(metric: Floats) -> Floats | None:
         lower: Floats = cholesky(metric, lower=True, check_finite=False)
     except LinAlgError:
         return None
-    condition, _ = dpocon(lower, np.abs(metric).sum(axis=0).max(), uplo="L")
+    condition, _ = dpocon(lower, dlange("1", metric), uplo="L")
     return lower if condition > LEAST_CONDITION else None
 
 

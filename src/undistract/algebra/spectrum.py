@@ -7,23 +7,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from undistract.algebra.evidence import Evidence
+from undistract.algebra.leading import Wanted
 from undistract.algebra.moments import Moments
-from undistract.algebra.solvers import Solution, dense, few_rows
+from undistract.algebra.solvers import Solution, dense, dense_leading, few_rows, few_rows_leading
 from undistract.algebra.store import KeptRows
-from undistract.arrays import Floats
+from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
 
 CUSHION = 0.1
+MOST_CUSHION = 1e100
 # From this distraction on a direction goes by itself; chosen in benchmarks/cutoff_study.py.
 AUTOMATIC_CUTOFF = 0.95
 # A direction was told by people if at least this share of its variation inside sets is theirs.
 MOSTLY = 0.5
+
+
+@dataclass(frozen=True)
+class Variances:
+    """Sums over the features.
+
+    Examples
+    --------
+    >>> Variances.of(np.array([4.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]))
+    Variances(total=6.0, within=3.0, mean=3.0)
+    """
+
+    total: float
+    within: float
+    mean: float  # over the features that vary: a column of zeros more or less must not change the answer
+
+    @classmethod
+    def of(cls, total: Floats, within: Floats) -> Variances:
+        """Sum up the variances of all features (d,)."""
+        whole = float(total.sum())
+        return cls(whole, float(within.sum()), whole / max(int((total > 0).sum()), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +54,8 @@ class Spectrum:
     """Directions of feature space, the most distracting first.
 
     A *filter* reads (``w @ x``), its *pattern* is how the data moves when the reading changes (Haufe et al., 2014).
-    Directions in which nothing ever varied have distraction 0 and need no vectors: where there are such, q < d.
+    Directions in which nothing ever varied have distraction 0 and need no vectors: where there are such, q < d. Where
+    only the most distracting ones were asked for, the others are not among the q either, and `is_whole` is False.
 
     Examples
     --------
@@ -54,13 +78,16 @@ class Spectrum:
     patterns: Floats  # (d, q) metric · filters
     origin: Floats  # (d,) the mean of the data
     cushion: float  # ε, in squared units of the features; metric = total + ε I
-    n_moving: int  # how many directions vary inside sets, the first so many
+    n_moving: int  # how many of these directions vary inside sets, the first so many
     unevenness: Floats  # (q,) how unevenly sets vary where each pattern lies; 0: all alike
     evidence: Evidence
     taught: Floats | None = None  # (q,) the share of the variation inside sets that people taught; None: nobody did
+    variances: Variances | None = None  # of all directions, known or not; None: those that are known are all
 
     @classmethod
-    def of(cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False) -> Spectrum:
+    def of(
+        cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False, wanted: Wanted | None = None
+    ) -> Spectrum:
         """Solve the eigenproblem.
 
         Parameters
@@ -71,17 +98,30 @@ class Spectrum:
             that vary. Zero makes the answer independent of units and of any mixing; a huge one ranks by `within` alone.
         absolute : bool, default=False
             Take `cushion` as ε itself, in squared units of the features.
+        wanted : Wanted, optional
+            Which directions must be known, where not all need to be: a few cost far less.
         """
         check_learnable(moments)
-        check_cushion(cushion)
+        check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
         few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
         solve = _from_rows if few else _from_matrices
-        solution, epsilon = solve(moments, cushion, absolute)
-        evidence = Evidence.of(moments, len(solution.distraction))
+        solution, epsilon, n_directions, variances = solve(moments, cushion, absolute, wanted)
+        evidence = Evidence.of(moments, n_directions)
         debiased = _debiased(moments, solution, epsilon)
         distraction, filters, patterns, n_moving = solution
         uneven = moments.unevenness(patterns)
-        return cls(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, uneven, evidence)
+        return cls(
+            distraction,
+            debiased,
+            filters,
+            patterns,
+            moments.mean,
+            epsilon,
+            n_moving,
+            uneven,
+            evidence,
+            variances=variances,
+        )
 
     @classmethod
     def unknown(cls, moments: Moments) -> Spectrum:
@@ -104,6 +144,16 @@ class Spectrum:
         return len(self.origin)
 
     @property
+    def n_directions(self) -> int:
+        """How many directions vary at all, known or not."""
+        return max(len(self.distraction), self.evidence.n_directions)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every direction that varies is known."""
+        return len(self.distraction) == self.n_directions
+
+    @property
     def n_constant(self) -> int:
         """How many of the d directions never varied inside a set."""
         return self.n_features - self.n_moving
@@ -111,6 +161,8 @@ class Spectrum:
     @property
     def relative_cushion(self) -> float:
         """The cushion as a multiple of the mean variance of the features that vary."""
+        if self.variances is not None:
+            return self.cushion / self.variances.mean if self.variances.mean > 0 else 0.0
         n_varying = int((self.patterns != 0).any(axis=1).sum())
         total = float((self.patterns**2).sum()) - len(self.distraction) * self.cushion  # Σ a aᵀ = total + ε I
         return self.cushion * n_varying / total if total > 0 else 0.0
@@ -119,12 +171,14 @@ class Spectrum:
     def variation(self) -> Floats:
         """The share of all variation that each pattern a carries, (q,); total = Σ a aᵀ - ε I, so the trace splits."""
         # |a|² = wᵀB²w ≥ ε wᵀBw = ε, up to rounding.
-        return _shares(np.maximum((self.patterns**2).sum(axis=0) - self.cushion, 0.0))
+        parts = np.maximum((self.patterns**2).sum(axis=0) - self.cushion, 0.0)
+        return _shares(parts, parts.sum() if self.variances is None else self.variances.total)
 
     @property
     def variation_inside(self) -> Floats:
         """The share of the variation inside sets that each pattern a carries, (q,); within = Σ λ a aᵀ."""
-        return _shares(self.distraction * (self.patterns**2).sum(axis=0))
+        parts = self.distraction * (self.patterns**2).sum(axis=0)
+        return _shares(parts, parts.sum() if self.variances is None else self.variances.within)
 
     def kinds(self, n_removed: int) -> npt.NDArray[Any]:
         """Say of each of the d directions what it is: distracting (removed), descriptive or constant (both kept)."""
@@ -153,49 +207,70 @@ def check_learnable(moments: Moments) -> None:
         )
 
 
-def check_cushion(cushion: Any) -> None:
+def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
     """Refuse a cushion that is no amount of variance."""
-    if not isinstance(cushion, Real) or isinstance(cushion, bool) or not 0 <= float(cushion) <= 1e100:
+    if not isinstance(cushion, Real) or isinstance(cushion, bool) or not 0 <= float(cushion) <= most:
         raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
 
 
-def _from_matrices(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
-    within, total = moments.within, moments.total
-    epsilon = cushion if absolute else cushion * _mean_variance(np.diag(total))
+class _Solved(NamedTuple):
+    solution: Solution
+    epsilon: float
+    n_directions: int
+    variances: Variances
+
+
+def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
+    within = moments.within
+    total = moments.between
+    total += within
+    variances = Variances.of(np.diag(total), np.diag(within))
+    epsilon = cushion if absolute else cushion * variances.mean
     varies = np.diag(total) > 0
-    if varies.all():
-        return dense(within, total, epsilon), epsilon
     if not varies.any():
-        return _nothing_varies(moments), epsilon
+        return _Solved(_nothing_varies(moments), epsilon, 0, variances)
+    if varies.all():
+        return _Solved(*_dense(within, total, epsilon, wanted), variances)
     # Constant features are set aside, and kept.
-    found = dense(within[np.ix_(varies, varies)], total[np.ix_(varies, varies)], epsilon)
+    places = np.ix_(varies, varies)
+    found, _, n_directions = _dense(within[places], total[places], epsilon, wanted)
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
-    return Solution(found.distraction, filters, patterns, found.n_moving), epsilon
+    return _Solved(Solution(found.distraction, filters, patterns, found.n_moving), epsilon, n_directions, variances)
 
 
-def _from_rows(moments: Moments, cushion: float, absolute: bool) -> tuple[Solution, float]:
+def _dense(within: Floats, total: Floats, epsilon: float, wanted: Wanted | None) -> tuple[Solution, float, int]:
+    found = None if wanted is None else dense_leading(within, total, epsilon, wanted)
+    if found is not None:
+        return found, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
+    found = dense(within, total, epsilon)
+    return found, epsilon, len(found.distraction)
+
+
+def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
     rows = moments.store
     assert isinstance(rows, KeptRows)
     means, shares = rows.means() - moments.offset, moments.shares
-    variances = shares @ means**2 + np.repeat(shares / moments.counts, moments.counts) @ rows.deviations**2
-    epsilon = cushion if absolute else cushion * _mean_variance(variances)
-    if not (variances > 0).any():
-        return _nothing_varies(moments), epsilon
-    return few_rows(rows.deviations, means, moments.counts, shares, epsilon), epsilon
+    inside = rows.inside(moments.counts, moments.weights) / moments.weights.sum()
+    variances = Variances.of(shares @ means**2 + inside, inside)
+    epsilon = cushion if absolute else cushion * variances.mean
+    if variances.total == 0:
+        return _Solved(_nothing_varies(moments), epsilon, 0, variances)
+    problem = rows.deviations, means, moments.counts, shares, epsilon
+    if wanted is not None:
+        leading = few_rows_leading(*problem, wanted)
+        if leading is not None:
+            return _Solved(leading[0], epsilon, leading[1], variances)
+    found = few_rows(*problem)
+    return _Solved(found, epsilon, len(found.distraction), variances)
 
 
 def _nothing_varies(moments: Moments) -> Solution:
     return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)), 0)
 
 
-def _shares(parts: Floats) -> Floats:
-    return parts / max(float(parts.sum()), float(np.finfo(np.float64).tiny))
-
-
-def _mean_variance(variances: Floats) -> float:
-    """Mean over the features that vary: a column of zeros more or less must not change the answer."""
-    return float(variances.sum() / max((variances > 0).sum(), 1))
+def _shares(parts: Floats, whole: float) -> Floats:
+    return parts / max(float(whole), float(np.finfo(np.float64).tiny))
 
 
 def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:

@@ -259,6 +259,7 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
     return (
         replace(
             old,
+            variances=None,  # people added to them
             distraction=placed(old.distraction, distraction),
             # What people say has no set whose mean could wander, and is meant for every set.
             debiased=mixed(old.debiased, 1.0),

@@ -70,7 +70,7 @@ class Learned:
         words = focus.describe()  # also asks whether it is fitted
         known = feature_names if feature_names is not None else getattr(focus, "feature_names_in_", None)
         names = known if known is not None else [f"x{place}" for place in range(focus.n_features_in_)]
-        return cls(focus.spectrum_, focus.cut_, words, tuple(map(str, names)), image_shape)
+        return cls(focus.whole_spectrum(), focus.cut_, words, tuple(map(str, names)), image_shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import numpy as np
 from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique
+from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
 from undistract.arrays import LARGEST, Floats, quiet
 from undistract.focus import Focus
@@ -124,6 +125,7 @@ RECORDS: dict[str, Record] = {
         Evidence,
         {"n_sets": whole(1), "n_rows": whole(1), "n_directions": whole(0), "pure_distractor": number(0, 1)},
     ),
+    "Variances": Record(Variances, {"total": number(0), "within": number(0), "mean": number(0)}),
     "Spectrum": Record(
         Spectrum,
         {
@@ -137,10 +139,11 @@ RECORDS: dict[str, Record] = {
             "unevenness": array("q", low=0.0),
             "evidence": part(Evidence),
             "taught": optional(array("q", low=0.0)),
+            "variances": optional(part(Variances)),
         },
         _spectrum_agrees,
         public=True,
-        later={"taught": None},
+        later={"taught": None, "variances": None},
     ),
     "Taught": Record(
         Taught,

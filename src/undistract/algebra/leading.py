@@ -1,0 +1,99 @@
+"""The leading directions alone: block Lanczos on the whitened problem, far cheaper than all of them where they are few.
+
+    K v = λ v,   K = L⁻¹ within L⁻ᵀ,   total + ε I = L Lᵀ
+
+With a healthy cushion the most distracting directions stand apart, and a few steps find them to the last digits. With a
+tiny one they crowd: then it does not converge within its budget, returns nothing, and all directions are solved for.
+Whether none was missed is for the caller to prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, qr
+
+from undistract.arrays import Floats
+
+# Below so many features all directions cost hardly more.
+LEAST_FEATURES = 400
+BLOCK = 6
+# Steps are taken while the basis is smaller than this share of the features, and than this; every so many, it is
+# looked whether they suffice.
+LARGEST_SHARE, LARGEST_BASIS, STEPS = 0.4, 360, 3
+# Of the residual: what it leaves open of an eigenvalue is its square.
+TOLERANCE = 1e-10
+# What stands apart converges long before the crowd: once the first of the others is known so well, none should hide.
+ROUGHLY = 0.05
+
+
+class Wanted(NamedTuple):
+    """Which directions must be known: those with at least this distraction, and the first so many."""
+
+    least: float
+    number: int = 0
+
+
+class Leading(NamedTuple):
+    """The largest eigenvalues and their vectors."""
+
+    values: Floats  # (p,) largest first
+    vectors: Floats  # (d, p)
+
+
+def leading(operator: Callable[[Floats], Floats], size: int, wanted: Wanted) -> Leading | None:
+    """Find the largest eigenvalues of a symmetric operator with eigenvalues between 0 and 1, or give up.
+
+    Parameters
+    ----------
+    operator : callable
+        Takes (size, b) columns to (size, b) columns.
+    size : int
+    wanted : Wanted
+
+    Returns
+    -------
+    Leading or None
+        None where too many are wanted, or they lie too close to be told apart in time.
+
+    Examples
+    --------
+    >>> values = np.append([0.99, 0.97], np.linspace(0.5, 0, 998))
+    >>> found = leading(lambda columns: values[:, None] * columns, 1000, Wanted(least=0.9))
+    >>> found.values.round(6)
+    array([0.99, 0.97])
+    >>> leading(lambda columns: columns * (1 - 1e-12), 1000, Wanted(least=0.9)) is None
+    True
+    """
+    most = min(int(LARGEST_SHARE * size), LARGEST_BASIS)
+    rng = np.random.default_rng(0)  # the same bits for the same data
+    basis, images = np.empty((size, most + BLOCK), order="F"), np.empty((size, most + BLOCK), order="F")
+    block = qr(rng.standard_normal((size, BLOCK)), mode="economic")[0]
+    known = 0
+    while known + BLOCK <= most:
+        here = slice(known, known + BLOCK)
+        basis[:, here], images[:, here] = block, operator(block)
+        known += BLOCK
+        if known % (STEPS * BLOCK) == 0:
+            small = basis[:, :known].T @ images[:, :known]
+            values, inner = eigh((small + small.T) / 2)
+            values, inner = values[::-1], inner[:, ::-1]
+            n_high = max(int((values >= wanted.least).sum()), wanted.number)
+            if n_high + 1 > most // 2:
+                return None
+            if n_high < known:
+                first = slice(0, n_high + 1)
+                ritz = basis[:, :known] @ inner[:, first]
+                misses = np.linalg.norm(images[:, :known] @ inner[:, first] - ritz * values[first], axis=0)
+                below = n_high == wanted.number or values[n_high] + misses[-1] < wanted.least
+                if below and misses[-1] <= ROUGHLY and (misses[:-1] <= TOLERANCE).all():
+                    return Leading(values[:n_high], ritz[:, :n_high])
+        block = images[:, here]
+        for _ in range(2):  # once more for the rounding of the first
+            block = block - basis[:, :known] @ (basis[:, :known].T @ block)
+        block, triangle = qr(block, mode="economic", check_finite=False)
+        if np.abs(np.diag(triangle)).min() < np.finfo(np.float64).eps:
+            return None  # the steps lead nowhere new: many eigenvalues are equal
+    return None

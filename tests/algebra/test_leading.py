@@ -1,0 +1,170 @@
+"""The leading directions alone: the same answer as all directions, proved, or none."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from undistract import EvidenceWarning, Focus, load, save
+from undistract.algebra import Moments, Spectrum, cut, solvers
+from undistract.algebra.cutoff import needed
+from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
+from undistract.algebra.solvers import dense, dense_leading, few_rows, few_rows_leading
+
+WIDTH = LEAST_FEATURES + 20
+
+
+def matrices(values, seed=0):
+    """within and total whose distraction is as given, in a random basis, with a cushion of .1."""
+    rng = np.random.default_rng(seed)
+    size = len(values)
+    root = rng.uniform(0.5, 5, size)[:, None] * np.linalg.qr(rng.normal(size=(size, size)))[0]
+    return root.T @ (values[:, None] * root), root.T @ root - 0.1 * np.eye(size)
+
+
+def spectrum_with(first, rest=0.5, seed=0):
+    return np.sort(np.append(first, np.linspace(0, rest, WIDTH - len(first))))[::-1]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        [],
+        [0.99],
+        [0.999, 0.99, 0.86],
+        np.linspace(0.86, 0.9999, 12),
+        [0.99, 0.99, 0.99, 0.95],
+    ],
+    ids=["none", "one", "three", "twelve", "equal ones"],
+)
+def test_the_leading_directions_are_those_of_the_whole_spectrum(first):
+    values = spectrum_with(first)
+    within, total = matrices(values)
+    found, whole = dense_leading(within, total, 0.1, Wanted(0.85)), dense(within, total, 0.1)
+    n = len(first)
+    np.testing.assert_allclose(found.distraction, values[:n], atol=1e-10)
+    np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(n), atol=1e-9)
+    # Equal ones may be turned among themselves: what they span is the same.
+    span, span_of_whole = (one.patterns[:, :n] @ one.filters[:, :n].T for one in (found, whole))
+    np.testing.assert_allclose(span, span_of_whole, atol=1e-7)
+
+
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_a_number_of_directions_can_be_asked_for(number):
+    values = spectrum_with(np.linspace(0.6, 0.9, 10))
+    found = dense_leading(*matrices(values), 0.1, needed("auto", number))
+    np.testing.assert_allclose(found.distraction, values[:number], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [1 - np.linspace(1e-9, 1e-5, WIDTH), spectrum_with(np.linspace(0.86, 0.99, 200)), np.zeros(WIDTH)],
+    ids=["a crowd", "too many", "nothing"],
+)
+def test_what_crowds_is_left_to_the_whole_spectrum(values):
+    wanted = Wanted(0.85) if values.any() else Wanted(np.inf, 1)
+    assert dense_leading(*matrices(values), 0.1, wanted) is None
+
+
+def test_a_direction_that_was_missed_is_noticed(monkeypatch):
+    values = spectrum_with([0.99, 0.97, 0.95])
+    problem = matrices(values)
+
+    def forgetful(operator, size, wanted):
+        found = leading(operator, size, wanted)
+        return Leading(found.values[[0, 2]], found.vectors[:, [0, 2]])
+
+    assert dense_leading(*problem, 0.1, Wanted(0.85)) is not None
+    monkeypatch.setattr(solvers, "leading", forgetful)
+    assert dense_leading(*problem, 0.1, Wanted(0.85)) is None
+
+
+def test_none_is_missed_over_many_spectra():
+    rng = np.random.default_rng(1)
+    n_given = 0
+    for _ in range(60):
+        values = rng.uniform(0.3, 0.9) * rng.random(WIDTH) ** rng.uniform(0.2, 3)
+        n_high = rng.integers(0, 25)
+        values[:n_high] = rng.uniform(0.8, 1, n_high)
+        values = np.sort(values)[::-1]
+        # In its own basis the problem is diagonal; the proof is the same.
+        found = dense_leading(np.diag(values * 2), np.eye(WIDTH) * 1.9, 0.1, Wanted(0.85))
+        if found is not None:
+            n_given += 1
+            np.testing.assert_allclose(found.distraction, values[values >= 0.85], atol=1e-9)
+    assert n_given > 10
+
+
+def sets_of(n_sets, n_rows, width, *, light=6.0, seed=0):
+    rng = np.random.default_rng(seed)
+    pattern = rng.normal(size=(2, width)) / np.sqrt(width)
+    return [
+        rng.normal(size=width)
+        + rng.normal(size=(n_rows + m % 3, width))
+        + light * rng.normal(size=(n_rows + m % 3, 2)) @ pattern * 3
+        for m in range(n_sets)
+    ]
+
+
+@pytest.mark.parametrize("n_sets", [700, 60], ids=["many rows", "few rows"])
+@pytest.mark.parametrize("settings", [{}, {"n_remove": 1}, {"cutoff": 0.9}], ids=["auto", "number", "fixed"])
+def test_focus_learns_the_same_whether_it_looks_at_all_directions_or_not(n_sets, settings):
+    width = WIDTH if n_sets == 700 else 1500
+    moments = Moments.of(sets_of(n_sets, 10, width))
+    assert (2 * moments.n_rows <= width) == (n_sets == 60)
+    wanted = needed(settings.get("cutoff", "auto"), settings.get("n_remove"))
+    part, whole = Spectrum.of(moments, wanted=wanted), Spectrum.of(moments)
+    decision = cut(whole, **settings)
+    n = decision.n_removed
+    assert n >= 1
+    assert not part.is_whole
+    assert whole.is_whole
+    assert replace(cut(part, **settings), cutoff=0) == replace(decision, cutoff=0)
+    assert cut(part, **settings).cutoff == pytest.approx(decision.cutoff, abs=1e-12)
+    for name in ("distraction", "debiased", "unevenness", "variation", "variation_inside"):
+        np.testing.assert_allclose(getattr(part, name)[:n], getattr(whole, name)[:n], atol=1e-9)
+    assert part.relative_cushion == pytest.approx(whole.relative_cushion) == pytest.approx(0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        focus = Focus(**settings).fit_moments(moments)
+    assert not focus.spectrum_.is_whole
+    rows = np.random.default_rng(1).normal(size=(5, width))
+    kept = rows @ np.linalg.svd(whole.patterns[:, :n])[0][:, n:]
+    np.testing.assert_allclose(np.linalg.norm(focus.transform(rows), axis=1), np.linalg.norm(kept, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(focus.distraction_[: len(whole.distraction)], whole.distraction, atol=1e-9)
+    assert focus.spectrum_.is_whole
+
+
+def test_a_model_is_saved_with_what_it_needs_and_finds_the_rest_when_asked(tmp_path):
+    focus = Focus(cutoff=0.9).fit_moments(Moments.of(sets_of(700, 10, WIDTH)))
+    back = load(save(focus, tmp_path / "part.focus"))
+    assert not back.spectrum_.is_whole
+    assert back.describe() == focus.describe()
+    assert np.array_equal(back.distraction_, focus.distraction_)
+    whole = save(focus, tmp_path / "whole.focus")
+    assert (tmp_path / "part.focus").stat().st_size < 0.7 * whole.stat().st_size
+
+
+def test_constant_features_are_set_aside():
+    sets = [np.insert(rows, [3, 50], 7.0, axis=1) for rows in sets_of(700, 10, WIDTH)]
+    moments = Moments.of(sets)
+    part, whole = Spectrum.of(moments, wanted=Wanted(0.85)), Spectrum.of(moments)
+    assert part.n_directions == whole.n_directions == WIDTH
+    assert (part.patterns[[3, 51]] == 0).all()
+    np.testing.assert_allclose(part.distraction, whole.distraction[: len(part.distraction)], atol=1e-10)
+
+
+def test_few_rows_with_a_tiny_cushion_take_the_careful_road():
+    moments = Moments.of(sets_of(10, 10, 300))
+    rows = moments.store
+    problem = rows.deviations, rows.means() - moments.offset, moments.counts, moments.shares
+    assert few_rows_leading(*problem, 1e-13, Wanted(0.85)) is None
+    part, n_directions = few_rows_leading(*problem, 0.5, Wanted(0.1))
+    whole = few_rows(*problem, 0.5)
+    n = len(part.distraction)
+    assert n > 50
+    assert n_directions == len(whole.distraction)
+    np.testing.assert_allclose(part.distraction, whole.distraction[:n], atol=1e-11)
+    readings = part.filters.T @ whole.patterns[:, :n]
+    np.testing.assert_allclose(np.abs(readings), np.eye(n), atol=1e-6)
