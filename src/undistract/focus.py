@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,18 +25,22 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, Taught, cut, describe
 from undistract.algebra.cutoff import check_cut, needed
+from undistract.algebra.elsewhere import denoising, moved
+from undistract.algebra.gather_elsewhere import moments_on
+from undistract.algebra.library import Library
 from undistract.algebra.set_labels import number_sets
+from undistract.algebra.solve_elsewhere import dense_on
+from undistract.algebra.solvers import dense
 from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
 from undistract.algebra.taught import teach
 from undistract.arrays import Rows
+from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.learned import LearnedDirections
 from undistract.sets.columns import ColumnNames
 
-_DTYPES = [np.float64, np.float32]
 
-
-class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Remove the directions of feature space that vary inside every set and never tell sets apart.
 
     Parameters
@@ -135,10 +140,16 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             Which set each row belongs to. Without it nothing can be learned: a warning, and nothing is removed.
         """
         with self._all_or_nothing():
-            X = validate_data(self, X, dtype=_DTYPES, ensure_min_samples=1 if sets is None else 2)
+            library = library_of(X)
+            X = validate_data(self, X, dtype=dtypes_of(library), ensure_min_samples=1 if sets is None else 2)
+            may_wait = sets is None
+            if library is not None:
+                return self._learn(
+                    moments_on(X, at_home(sets), self.prior, library), may_wait=may_wait, library=library
+                )
             if sets is None:
-                return self._learn(Moments.of([(None, SetMoments.of(X))]), may_wait=True)
-            return self._learn(Moments.of_checked(X, sets, self.prior))
+                return self._learn(Moments.of([(None, SetMoments.of(X))]), may_wait=may_wait)
+            return self._learn(Moments.of_checked(X, at_home(sets), self.prior))
 
     def fit_sets(self, sets: Any) -> Self:
         """Learn from sets one by one, in flat memory.
@@ -219,7 +230,9 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             raise InputError("prior gives weights in order, but a stream has no last set. Give weights by set name.")
         with self._all_or_nothing():
             first = not hasattr(self, "moments_")
-            X = validate_data(self, X, dtype=_DTYPES, reset=first)
+            # Open sets are kept by numpy, so that rows of another library come home here.
+            X = at_home(validate_data(self, X, dtype=dtypes_of(library_of(X)), reset=first))
+            sets = at_home(sets)
             if not first and (sets is None) != (self.moments_.names == (None,)):
                 raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
             opened = {} if first else dict(self.open_sets_)
@@ -245,25 +258,32 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         (n, k) array, float32 if X is
         """
-        rows = self._rows(X)
-        return self.projection_(rows)
+        rows, library = self._rows(X, "transform")
+        there = self.projection_ if library is None else moved(self.projection_, library, rows.dtype)
+        transformed: Rows = there(rows)
+        return transformed
 
     def inverse_transform(self, X: Any) -> Rows:
         """Bring transformed rows back to the original features, with what was removed at its mean."""
         check_is_fitted(self)
-        X = check_array(X, dtype=_DTYPES)
+        library = self._library(X, "inverse_transform")
+        X = check_array(X, dtype=dtypes_of(library))
         if X.shape[1] != self.projection_.n_out:
             raise InputError(f"X has {X.shape[1]} columns; transform gives {self.projection_.n_out}.")
-        return self.projection_.back(X)
+        there = self.projection_ if library is None else moved(self.projection_, library, X.dtype)
+        back: Rows = there.back(X)
+        return back
 
     def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
         """Return the rows in their original features, without what distracts.
 
         The oblique way is the closest to the clean row where the cushion is healthy; "kept_span" never amplifies.
         """
-        X = self._rows(X)
-        projection = Projection.of(self.spectrum_, self.n_removed_, removal)
-        return projection.back(projection(X))
+        X, library = self._rows(X, "denoise")
+        projection = denoising(self.spectrum_, self.n_removed_, removal)
+        there = projection if library is None else moved(projection, library, X.dtype)
+        denoised: Rows = there.back(there(X))
+        return denoised
 
     def describe(self) -> str:
         """Say in words what was removed, why, and how sure we are."""
@@ -292,7 +312,13 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return self._learn(moments, taught, stacklevel=4)
 
     def _learn(
-        self, moments: Moments, taught: Taught | None = None, *, may_wait: bool = False, stacklevel: int = 3
+        self,
+        moments: Moments,
+        taught: Taught | None = None,
+        *,
+        may_wait: bool = False,
+        stacklevel: int = 3,
+        library: Library | None = None,
     ) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
         check_cushion(self.cushion)
@@ -302,8 +328,14 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
         if is_learnable(moments):
             # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
-            wanted = None if self.removal == "eigen" else needed(self.cutoff, self.n_remove)
-            spectrum = Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion, wanted=wanted)
+            wanted = None if self.removal == "eigen" or library is not None else needed(self.cutoff, self.n_remove)
+            spectrum = Spectrum.of(
+                moments,
+                cushion=self.cushion,
+                absolute=self.absolute_cushion,
+                wanted=wanted,
+                solve=dense if library is None else partial(dense_on, library=library),
+            )
             decision = self._decide(spectrum, may_wait)
         projection = Projection.of(spectrum, decision.n_removed, self.removal)
         if moments.names == (None,):
@@ -319,6 +351,7 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.n_features_in_ = moments.n_features
         self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
         self.open_sets_, self.closed_moments_, self.taught_ = {}, moments, None
+        self._remember_place(library)
         if taught is not None:
             self._teach(taught)
         return self
@@ -353,12 +386,14 @@ class Focus(LearnedDirections, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "moments_")
 
-    def _rows(self, X: Any) -> Rows:
+    def _rows(self, X: Any, method: str) -> tuple[Rows, Library | None]:
+        """Check rows, and say where they live: None for numpy."""
         check_is_fitted(self)
-        rows: Rows = validate_data(self, X, dtype=_DTYPES, reset=False)
-        return rows
+        library = self._library(X, method)
+        return validate_data(self, X, dtype=dtypes_of(library), reset=False), library
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.array_api_support = True
         return tags

@@ -106,7 +106,7 @@ def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
         distraction, vectors = _largest_first(solve_triangular(lower, half.T, lower=True, check_finite=False))
         filters, patterns = solve_triangular(lower.T, vectors, check_finite=False), lower @ vectors
     filters, patterns = filters / scale[:, None], patterns * scale[:, None]
-    return _solution(distraction, filters if lower is not None else _inside(patterns, filters), patterns, _rank(within))
+    return _solution(distraction, filters if lower is not None else _inside(patterns, filters), patterns, rank(within))
 
 
 def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, epsilon: float) -> Solution:
@@ -142,7 +142,7 @@ def few_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floats, ep
     patterns = (basis @ (inner_axes @ (vectors * roots))) * scale[:, None]
     within = deviations * np.repeat(np.sqrt(shares / counts), counts)[:, None] / lengths
     return _solution(
-        distraction, _inside(patterns, filters) if epsilon == 0 else filters, patterns, _rank(within @ within.T)
+        distraction, _inside(patterns, filters) if epsilon == 0 else filters, patterns, rank(within @ within.T)
     )
 
 
@@ -162,7 +162,7 @@ def few_rows_leading(
     gram: Floats = dsyrk(1.0, rows.T, trans=1, lower=1)  # (n, n), the lower triangle
     if epsilon < LEAST_CUSHION * np.trace(gram):
         return None
-    n_directions = _rank(gram)
+    n_directions = rank(gram)
     gram[np.diag_indices_from(gram)] += epsilon
     lower, trouble = dpotrf(gram, lower=1, overwrite_a=1, clean=1)
     if trouble:
@@ -257,8 +257,8 @@ def _factor(metric: Floats) -> Floats | None:
     return lower if condition > LEAST_CONDITION else None
 
 
-def _rank(matrix: Floats) -> int:
-    """Rank of a positive semidefinite matrix, judged on one scale for all its rows."""
+def rank(matrix: Floats) -> int:
+    """Tell the rank of a positive semidefinite matrix, judged on one scale for all its rows."""
     scale = np.sqrt(np.diag(matrix))
     varies = scale > 0
     if not varies.any():

@@ -5,7 +5,9 @@ within · w = distraction · (total + cushion · I) · w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -19,6 +21,8 @@ from undistract.algebra.solvers import Solution, dense, dense_leading, few_rows,
 from undistract.algebra.store import KeptRows
 from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
+
+Solver = Callable[[Floats, Floats, float], Solution]
 
 CUSHION = 0.1
 MOST_CUSHION = 1e100
@@ -86,7 +90,13 @@ class Spectrum:
 
     @classmethod
     def of(
-        cls, moments: Moments, *, cushion: float = CUSHION, absolute: bool = False, wanted: Wanted | None = None
+        cls,
+        moments: Moments,
+        *,
+        cushion: float = CUSHION,
+        absolute: bool = False,
+        wanted: Wanted | None = None,
+        solve: Solver = dense,
     ) -> Spectrum:
         """Solve the eigenproblem.
 
@@ -100,12 +110,14 @@ class Spectrum:
             Take `cushion` as ε itself, in squared units of the features.
         wanted : Wanted, optional
             Which directions must be known, where not all need to be: a few cost far less.
+        solve : callable
+            Solves for all directions of matrices, where it comes to that.
         """
         check_learnable(moments)
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
         few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
-        solve = _from_rows if few else _from_matrices
-        solution, epsilon, n_directions, variances = solve(moments, cushion, absolute, wanted)
+        solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
+        solution, epsilon, n_directions, variances = solved
         evidence = Evidence.of(moments, n_directions)
         debiased = _debiased(moments, solution, epsilon)
         distraction, filters, patterns, n_moving = solution
@@ -220,7 +232,9 @@ class _Solved(NamedTuple):
     variances: Variances
 
 
-def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
+def _from_matrices(
+    moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None, solve: Solver
+) -> _Solved:
     within = moments.within
     total = moments.between
     total += within
@@ -230,20 +244,22 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     if not varies.any():
         return _Solved(_nothing_varies(moments), epsilon, 0, variances)
     if varies.all():
-        return _Solved(*_dense(within, total, epsilon, wanted), variances)
+        return _Solved(*_dense(within, total, epsilon, wanted, solve), variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
-    found, _, n_directions = _dense(within[places], total[places], epsilon, wanted)
+    found, _, n_directions = _dense(within[places], total[places], epsilon, wanted, solve)
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
     return _Solved(Solution(found.distraction, filters, patterns, found.n_moving), epsilon, n_directions, variances)
 
 
-def _dense(within: Floats, total: Floats, epsilon: float, wanted: Wanted | None) -> tuple[Solution, float, int]:
+def _dense(
+    within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver
+) -> tuple[Solution, float, int]:
     found = None if wanted is None else dense_leading(within, total, epsilon, wanted)
     if found is not None:
         return found, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
-    found = dense(within, total, epsilon)
+    found = solve(within, total, epsilon)
     return found, epsilon, len(found.distraction)
 
 
