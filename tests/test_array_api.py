@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from hypothesis import given, settings
@@ -16,9 +18,11 @@ from sklearn.utils.estimator_checks import check_array_api_input_and_values
 
 from undistract import EvidenceWarning, Focus, InputError, Moments, dispatch, load, save
 from undistract.algebra import Projection, Spectrum, elsewhere, gather_elsewhere
+from undistract.algebra.complement import Complement
 from undistract.algebra.elsewhere import moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.library import Library
+from undistract.algebra.projection import KeptSpan
 from undistract.algebra.solve_elsewhere import dense_on, spectrum_on
 from undistract.algebra.solvers import dense
 from undistract.algebra.store import Folded, KeptRows
@@ -109,6 +113,25 @@ def test_rows_come_out_equal_and_stay_where_they_are(place, removal, dtype, tole
         assert result.dtype == place(rows).dtype
         assert result.shape == expected.shape
         assert np.abs(place.home(result) - expected).max(initial=0.0) <= tolerance * np.abs(rows).max()
+
+
+def test_where_nothing_is_removed_rows_pass_to_the_bit(place):
+    X, sets = lit(n_sets=40, n_features=30)
+    for removal in ("kept_span", "oblique"):
+        focus = Focus(n_remove=0, removal=removal).fit(X, sets=sets)
+        assert np.array_equal(place.home(focus.transform(place(X))), X)
+
+
+@pytest.mark.parametrize(("n_features", "n_columns", "thin"), [(784, 80, True), (784, 300, False), (100, 5, False)])
+def test_a_few_columns_are_taken_out_of_many_features_and_one_matrix_serves_the_rest(n_features, n_columns, thin):
+    columns = np.random.default_rng(0).normal(size=(n_features, n_columns))
+    complement = Complement.of(columns)
+    projection = KeptSpan(np.zeros(n_features), columns, columns, complement)
+    X = np.random.default_rng(1).normal(size=(7, n_features))
+    there = moved(projection, NUMPY, np.float64)
+    assert (there.rest is not None) == thin
+    assert close(there(X), projection(X), 1e-12)
+    assert close(there.back(there(X)), projection.back(projection(X)), 1e-12)
 
 
 def test_no_row_leaves_the_device_on_its_way_through_a_projection(place, monkeypatch):
@@ -278,7 +301,17 @@ def test_more_rows_of_another_library_are_learned_on(place):
     assert close(focus.distraction_, Focus().fit(X, sets=sets).distraction_, 1e-10)
 
 
-@pytest.mark.parametrize("labels", [lambda sets: [f"day {one}" for one in sets], lambda sets: sets.astype(float)])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        lambda sets: [f"day {one}" for one in sets],
+        lambda sets: sets.astype(float),
+        lambda sets: pd.Series(sets).astype("category"),
+        lambda sets: pl.Series(sets.astype(str)),
+        lambda sets: (("camera", one) for one in sets.tolist()),
+    ],
+    ids=["texts", "numbers", "pandas", "polars", "generator"],
+)
 def test_labels_may_be_anything_while_rows_are_elsewhere(place, labels, folded):
     X, sets = lit()
     assert Focus().fit(place(X), sets=labels(sets)).moments_.names == Focus().fit(X, sets=labels(sets)).moments_.names
@@ -367,6 +400,8 @@ def test_a_gradient_flows_through_a_projection():
     torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'undistract[torch]'")
     X, sets = lit()
     focus = Focus().fit(X, sets=sets)
+    with torch.inference_mode():  # what is copied to the device in here can never serve a gradient
+        focus.transform(torch.tensor(X))
     rows = torch.tensor(X, requires_grad=True)
     focus.transform(rows).sum().backward()
     assert close(rows.grad.numpy(), np.tile(focus.components_.sum(axis=0), (len(X), 1)), 1e-12)

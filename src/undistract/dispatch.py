@@ -42,7 +42,10 @@ def at_home(array: Any) -> Any:
     >>> at_home(["mon", "tue"])
     ['mon', 'tue']
     """
-    library = library_of(array) if hasattr(array, "__array_namespace__") or hasattr(array, "__dlpack__") else None
+    try:
+        library = library_of(array)
+    except TypeError:  # labels of any kind will do, also such that no array library knows
+        return array
     return array if library is None else library.to_numpy(array)
 
 

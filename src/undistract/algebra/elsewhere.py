@@ -22,8 +22,8 @@ from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Projection
 from undistract.algebra.spectrum import Spectrum
 from undistract.arrays import Floats
 
-# Two thin products take so much longer than their share of one thick product (benchmarks/array_api.py).
-THIN_TAX = 1.25
+# To gather and subtract one value takes as long as so many multiplications (benchmarks/array_api.py --crossover).
+MOVE = 200
 
 
 class Moved(Protocol):
@@ -36,7 +36,7 @@ class Moved(Protocol):
         """Return projected rows to the original features, with what was removed at its mean, (n, d)."""
 
 
-_moved: WeakKeyDictionary[Projection, dict[tuple[str, str, str], Moved]] = WeakKeyDictionary()
+_moved: WeakKeyDictionary[Projection, dict[tuple[str, str, str, bool], Moved]] = WeakKeyDictionary()
 _denoising: WeakKeyDictionary[Spectrum, dict[tuple[int, str], Projection]] = WeakKeyDictionary()
 
 
@@ -65,7 +65,9 @@ def moved(projection: Projection, library: Library, dtype: Any) -> Moved:
     True
     """
     copies = _moved.setdefault(projection, {})
-    key = (*library.key, str(dtype))
+    # Tensors that PyTorch makes in its inference mode can never serve a gradient: outside of it there is another copy.
+    inference = getattr(library.xp, "is_inference_mode_enabled", bool)()
+    key = (*library.key, str(dtype), inference)
     if key not in copies:
         copies[key] = _move(projection, library, dtype)
     return copies[key]
@@ -212,5 +214,6 @@ def _coordinates(
 
 
 def _thin_is_cheaper(n_features: int, n_columns: int, n_out: int) -> bool:
-    """Compare the multiplications of (x R) S with those of x U."""
-    return THIN_TAX * n_columns * (n_features + n_out) < n_features * n_out
+    """Compare the cost of x_K - (x R) S with that of x U, for one row."""
+    thin, thick = n_columns * (n_features + n_out) + MOVE * n_out, n_features * n_out
+    return n_out > 0 and (n_columns == 0 or thin < thick)

@@ -53,6 +53,7 @@ def moments_on(X: Any, labels: Any, prior: Weights, library: Library) -> Moments
     >>> np.allclose(there.within, here.within, rtol=1e-12, atol=1e-12)
     True
     """
+    X = X.detach() if hasattr(X, "detach") else X  # sums need no gradient, and its record would keep every block
     n_rows = int(X.shape[0])
     if few(n_rows, int(X.shape[1])) or library.float64 is None:
         rows = library.to_numpy(X)
