@@ -95,7 +95,9 @@ def folded(monkeypatch):
 @pytest.mark.parametrize("removal", REMOVALS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-5)])
 @pytest.mark.parametrize("n_remove", [0, 1, 6, 10])
-def test_rows_come_out_equal_and_stay_where_they_are(place, removal, dtype, tolerance, n_remove):
+@pytest.mark.parametrize("move", [0, elsewhere.MOVE], ids=["few columns", "one matrix"])
+def test_rows_come_out_equal_and_stay_where_they_are(place, removal, dtype, tolerance, n_remove, move, monkeypatch):
+    monkeypatch.setattr(elsewhere, "MOVE", move)
     X, sets = lit(n_features=11)
     X[:, 7] = 0.5  # a constant feature has no filter
     focus = Focus(n_remove=n_remove, removal=removal).fit(X, sets=sets)
@@ -408,6 +410,10 @@ def test_two_devices_are_never_mixed():
     focus = Focus().fit(one(X), sets=sets)
     with pytest.raises(InputError, match="device2"):
         focus.transform(other(X))
+    focus = Focus().fit(X, sets=sets)
+    for place in (one, other, one):
+        assert place.holds(focus.transform(place(X)))
+        assert place.holds(focus.denoise(place(X)))
 
 
 @pytest.mark.filterwarnings("ignore:torch.asarray")
