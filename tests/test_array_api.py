@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from undistract.algebra.elsewhere import moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.library import Library
 from undistract.algebra.projection import KeptSpan
-from undistract.algebra.solve_elsewhere import dense_on, spectrum_on
+from undistract.algebra.solve_elsewhere import dense_on
 from undistract.algebra.solvers import dense
 from undistract.algebra.store import Folded, KeptRows
 
@@ -370,7 +371,7 @@ def test_a_feature_that_never_varies_is_set_aside_elsewhere_too(place):
     X, sets = lit()
     X[:, 4] = 7.0
     moments = Moments.of_labelled(X, sets)
-    there = spectrum_on(moments, cushion=0.1, absolute=False, library=dispatch.library_of(place(X)))
+    there = Spectrum.of(moments, solve=partial(dense_on, library=dispatch.library_of(place(X))))
     assert there.n_constant == 1
     assert close(there.distraction, Spectrum.of(moments).distraction)
 

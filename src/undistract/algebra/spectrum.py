@@ -232,9 +232,7 @@ class _Solved(NamedTuple):
     variances: Variances
 
 
-def _from_matrices(
-    moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None, solve: Solver
-) -> _Solved:
+def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None, solve: Solver) -> _Solved:
     within = moments.within
     total = moments.between
     total += within
