@@ -141,7 +141,10 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         """
         with self._all_or_nothing():
             library = library_of(X)
-            X = validate_data(self, X, dtype=dtypes_of(library), ensure_min_samples=1 if sets is None else 2)
+            # Numbers that are missing show in the sums: rows are not read once more to look for them.
+            in_sums = library is None and sets is not None
+            wanted = {"dtype": dtypes_of(library), "ensure_min_samples": 1 if sets is None else 2}
+            given, X = X, validate_data(self, X, ensure_all_finite=not in_sums, **wanted)
             may_wait = sets is None
             if library is not None:
                 return self._learn(
@@ -149,7 +152,12 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
                 )
             if sets is None:
                 return self._learn(Moments.of([(None, SetMoments.of(X))]), may_wait=may_wait)
-            return self._learn(Moments.of_checked(X, at_home(sets), self.prior))
+            try:
+                moments = Moments.of_checked(X, at_home(sets), self.prior)
+            except InputError:
+                validate_data(self, given, **wanted)
+                raise
+            return self._learn(moments)
 
     def fit_sets(self, sets: Any) -> Self:
         """Learn from sets one by one, in flat memory.

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from undistract import Moments
+from undistract import Focus, InputError, Moments
 from undistract.algebra import centre as way
 
 
@@ -48,3 +48,17 @@ def test_compiled_or_not_the_moments_are_the_same(width, monkeypatch):
 def test_numba_can_be_turned_off(monkeypatch):
     monkeypatch.setenv("UNDISTRACT_NUMBA", "0")
     assert way.compiled.__wrapped__() is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("n_rows", "width"), [(60, 3), (60, 200), (30_000, 80)], ids=["kept", "wide", "folded"])
+def test_a_number_that_is_missing_shows_wherever_it_is(bad, n_rows, width):
+    rng = np.random.default_rng(2)
+    sets = np.arange(n_rows) * 20 // n_rows
+    for place in (0, n_rows // 2, n_rows - 1):
+        X = rng.normal(size=(n_rows, width))
+        X[place, width // 2] = bad
+        with pytest.raises(InputError, match=f"at row {place}, feature {width // 2}"):
+            Moments.of_labelled(X, sets)
+        with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+            Focus().fit(X, sets=sets)

@@ -100,11 +100,20 @@ class Moments:
     @classmethod
     def of_labelled(cls, X: Any, labels: Any, prior: Weights = "uniform") -> Moments:
         """Sum up one array of rows, each labelled with its set; no loop over sets or rows."""
-        return cls.of_checked(as_rows(X), labels, prior)
+        rows = as_rows(X, check_finite=False)
+        try:
+            return cls.of_checked(rows, labels, prior)
+        except InputError:
+            as_rows(X)  # whether numbers are missing shows in the sums; which ones, only here
+            raise
 
     @classmethod
     def of_checked(cls, X: Rows, labels: Any, prior: Weights = "uniform") -> Moments:
-        """Do the same for rows that were checked at another door: finite numbers of shape (n, d)."""
+        """Do the same for rows that were checked at another door: numbers of shape (n, d).
+
+        Where they are not finite, it is an `InputError` about their range: sums show that something is wrong, not
+        where.
+        """
         names, counts, order = sort_sets(labels, len(X))
         rule = Prior.of(prior)
         rule.check_length(len(names))

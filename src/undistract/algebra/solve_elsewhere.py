@@ -18,8 +18,8 @@ from undistract.arrays import Floats
 def dense_on(within: Floats, total: Floats, epsilon: float, library: Library) -> Solution:
     """Solve with matrices of d × d on a device, as `dense` does; features must not be constant.
 
-    A metric that is singular to rounding is handed to `dense`, which whitens its range; so is everything where the device
-    has no float64.
+    A metric that is singular to rounding is handed to `dense`, which whitens its range; so is everything where the
+    device has no float64.
 
     Examples
     --------

@@ -130,7 +130,8 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
             within, first = found.scatters[:2]
             wander = (first, mixture[0] * within + mixture[1] * first if mixed else found.scatters[2])
         within = found.scatters[0]
-        check_range((np.diag(within) + np.diag(found.between)) / weights.sum(), found.moved)
+        variances = (np.diag(within) + np.diag(found.between)) / weights.sum()
+        check_range(variances + 0 * found.spread, found.moved)  # NaN if any row is
     return found.origin, found.offset, Folded(within, found.between, wander, found.spread)
 
 
