@@ -129,7 +129,7 @@ def test_where_nothing_is_removed_rows_pass_to_the_bit(place):
 def test_a_few_columns_are_taken_out_of_many_features_and_one_matrix_serves_the_rest(n_features, n_columns, thin):
     columns = np.random.default_rng(0).normal(size=(n_features, n_columns))
     complement = Complement.of(columns)
-    projection = KeptSpan(np.zeros(n_features), columns, columns, complement)
+    projection = KeptSpan.made(np.zeros(n_features), columns, columns, complement)
     X = np.random.default_rng(1).normal(size=(7, n_features))
     there = moved(projection, NUMPY, np.float64)
     assert (there.rest is not None) == thin

@@ -6,12 +6,13 @@ With V an orthonormal basis of the columns, r of the features P that they move m
     U_P = -O V_Kᵀ,   U_K = I - V_K (I + S)⁻¹ V_Kᵀ          V_P = O S, its polar decomposition
 
 It depends on the span of the columns alone. Each coordinate belongs to one feature, less what the columns move in it: a
-feature that no column touches passes unchanged.
+feature that no column touches passes unchanged. Few columns are taken out of blocks of rows that stay in the cache;
+where they are many, or features few, one product with U is cheaper (`benchmarks/speed`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from undistract.arrays import Floats, Ints, Rows
 
 # Features that the columns move equally are told apart by their place, not by rounding.
 TIE = 1e-6
+# A product with the whole basis is cheaper with fewer features than this, or with more columns than this share of them.
+LEAST_FEATURES, MOST_COLUMNS = 64, 0.3
+BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,7 @@ class Complement:
     features: Ints  # (k,) the feature that each coordinate belongs to
     reading: Floats  # (d, r) what is read off a row: O at the features P, V_K (I + S)⁻¹ at the others
     spread: Floats  # (r, k) V_Kᵀ: how that goes out of the coordinates
+    _made: dict[str, npt.NDArray[Any]] = field(init=False, default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, columns: Floats) -> Complement:
@@ -69,16 +74,40 @@ class Complement:
 
     def coordinates(self, X: Rows) -> Rows:
         """Uᵀx for every row, (n, k)."""
-        kept = X[:, self.features]  # a copy
-        kept -= (X @ _as(X, self.reading)) @ _as(X, self.spread)
+        if not self._is_thin:
+            coordinates: Rows = X @ self._wide(X.dtype).T
+            return coordinates
+        reading, spread = _as(X, self.reading), _as(X, self.spread)
+        kept = np.empty((len(X), len(self.features)), dtype=X.dtype)
+        for start in range(0, len(X), BLOCK):
+            rows, here = X[start : start + BLOCK], kept[start : start + BLOCK]
+            np.take(rows, self.features, axis=1, out=here, mode="clip")
+            here -= (rows @ reading) @ spread
         return kept
 
     def rows(self, Z: Rows) -> Rows:
         """U z for every row of coordinates, (n, d)."""
+        if not self._is_thin:
+            lifted: Rows = Z @ self._wide(Z.dtype)
+            return lifted
+        reading, spread = _as(Z, self.reading.T), _as(Z, self.spread.T)
         rows = np.zeros((len(Z), len(self.reading)), dtype=Z.dtype)
-        rows[:, self.features] = Z
-        rows -= (Z @ _as(Z, self.spread.T)) @ _as(Z, self.reading.T)
+        for start in range(0, len(Z), BLOCK):
+            kept, here = Z[start : start + BLOCK], rows[start : start + BLOCK]
+            here[:, self.features] = kept
+            here -= (kept @ spread) @ reading
         return rows
+
+    @property
+    def _is_thin(self) -> bool:
+        n_features, n_columns = self.reading.shape
+        return n_columns == 0 or bool(n_features >= LEAST_FEATURES and n_columns <= MOST_COLUMNS * n_features)
+
+    def _wide(self, dtype: Any) -> npt.NDArray[Any]:
+        """Return the basis in one dtype; it is made once."""
+        if str(dtype) not in self._made:
+            self._made[str(dtype)] = self.basis.astype(dtype)
+        return self._made[str(dtype)]
 
 
 def _as(X: Rows, array: Floats) -> npt.NDArray[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -93,20 +94,24 @@ class Projection(ABC):
 
     def visible(self, deviations: Rows) -> Rows:
         """Return the part of each deviation that is orthogonal to the removed patterns, (n, d)."""
-        complement = Complement.of(self.patterns)
-        return complement.rows(complement.coordinates(deviations))
+        return self.complement.rows(self.complement.coordinates(deviations))
 
     def ignored_share(self, deviations: Rows) -> Floats:
         """How much of each deviation's squared length lies in the span of the removed patterns, (n,), 0 to 1."""
-        kept = (Complement.of(self.patterns).coordinates(deviations) ** 2).sum(axis=1)
+        kept = (self.complement.coordinates(deviations) ** 2).sum(axis=1)
         whole = (deviations**2).sum(axis=1)
         share: Floats = np.clip(1.0 - kept / np.where(whole > 0, whole, 1.0), 0.0, 1.0) * (whole > 0)
         return share
 
+    @cached_property
+    def complement(self) -> Complement:
+        """What is orthogonal to the removed patterns; made when it is first needed."""
+        return Complement.of(self.patterns)
+
     @property
     def kept_basis(self) -> Floats:
         """Orthonormal basis of what is kept, (k, d), the same span for every kind of removal."""
-        return Complement.of(self.patterns).basis
+        return self.complement.basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +120,21 @@ class KeptSpan(Projection):
 
     removal = "kept_span"
 
-    complement: Complement
-
     @classmethod
     def _of(cls, spectrum: Spectrum, n_removed: int) -> KeptSpan:
-        filters, patterns = spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed]
-        return cls(spectrum.origin, filters, patterns, Complement.of(patterns))
+        return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
+
+    @classmethod
+    def made(cls, origin: Floats, filters: Floats, patterns: Floats, complement: Complement) -> KeptSpan:
+        """Put together what was made before."""
+        projection = cls(origin, filters, patterns)
+        projection.__dict__["complement"] = complement  # in place of finding it again
+        return projection
 
     @property
     def n_out(self) -> int:
-        return len(self.complement.features)
+        n_features, n_removed = self.patterns.shape
+        return int(n_features - n_removed)
 
     def __call__(self, X: Rows) -> Rows:
         return self.complement.coordinates(X)
@@ -134,10 +144,6 @@ class KeptSpan(Projection):
 
     def pull(self, G: Rows) -> Rows:
         return self.complement.rows(G)
-
-    @property
-    def kept_basis(self) -> Floats:
-        return self.complement.basis
 
 
 @dataclass(frozen=True, eq=False)

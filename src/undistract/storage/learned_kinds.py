@@ -170,7 +170,8 @@ def _take_focus(focus: Focus) -> Fields:
     projection, closed = focus.projection_, focus.closed_moments_
     return {
         "removal": projection.removal,  # the setting may have been changed since
-        "complement": getattr(projection, "rest", None) or getattr(projection, "complement", None),
+        "complement": getattr(projection, "rest", None)
+        or (projection.complement if isinstance(projection, KeptSpan) else None),
         "kept_filters": getattr(projection, "kept_filters", None),
         "kept_patterns": getattr(projection, "kept_patterns", None),
         "open_sets": tuple(focus.open_sets_.items()),
@@ -202,7 +203,7 @@ def _projection(fields: Fields) -> Projection:
     expect(len(complement.features) == n_features - spanned, "the complement has not the size of what is kept")
     if fields["removal"] == "kept_span":
         expect(kept == (None, None), "a kept span has no filters of its own")
-        return KeptSpan(*removed, complement)
+        return KeptSpan.made(*removed, complement)
     for columns in kept:
         expect(columns is not None and columns.shape == (n_features, n_directions - n_removed), "kept columns are lost")
     return Eigen(*removed, *kept, complement)
