@@ -6,7 +6,7 @@ sets ─► moments ─► spectrum ─► cut ─► projection
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -23,20 +23,20 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from undistract.algebra import Cut, Moments, Projection, SetMoments, Spectrum, Taught, cut, describe
-from undistract.algebra.cutoff import check_cut, needed
+from undistract.algebra import Moments, Projection, SetMoments, Taught, describe
 from undistract.algebra.elsewhere import denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
+from undistract.algebra.growing import Growing
 from undistract.algebra.library import Library
 from undistract.algebra.set_labels import number_sets
 from undistract.algebra.solve_elsewhere import dense_on
 from undistract.algebra.solvers import dense
-from undistract.algebra.spectrum import CUSHION, check_cushion, check_learnable, is_learnable
+from undistract.algebra.spectrum import CUSHION, check_learnable, is_learnable
 from undistract.algebra.taught import teach
 from undistract.arrays import Rows
 from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
-from undistract.learned import LearnedDirections
+from undistract.learned import LearnedDirections, Wanted
 from undistract.sets.columns import ColumnNames
 
 
@@ -106,10 +106,8 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
 
     # In a pipeline with metadata routing, `sets` is asked for without further ado.
     __metadata_request__fit = {"sets": True}  # noqa: RUF012
-    __metadata_request__partial_fit = {"sets": True}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sets": True, "key": True}  # noqa: RUF012
 
-    open_sets_: dict[Any, SetMoments]  # sets that may still grow, by name
-    closed_moments_: Moments | None  # sets that came whole
     taught_: Taught | None
 
     def __init__(
@@ -228,35 +226,88 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             made._learn(made.moments_, taught, may_wait=True)
         return made
 
-    def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None, key: Hashable | None = None) -> Self:
         """Learn on from more rows; a set may come in any number of pieces.
 
-        Every set stays open with its own scatter, so memory grows with the sets. Where sets come whole, `fit_sets`
-        needs no more than a few matrices. No warning is given while the evidence is still thin; see `describe`.
+        Rows are summed up now; what they say is found at the next question (`transform`, `n_removed_`, `describe`).
+        Every set stays open with its own scatter, so memory grows with the sets: `close_sets` ends that, and where
+        sets come whole, `fit_sets` needs no more than a few matrices. No warning is given while the evidence is still
+        thin; see `describe`.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        y : ignored
+        sets : (n,) sequence of hashables
+        key : hashable, optional
+            What these rows are called, such as the hour they were seen or the file they are from. Rows whose key came
+            before are not counted again, and nothing is said: after a break, send again what may have been lost. Keys
+            are kept with the model, in ``focus.growing_.keys``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> focus = Focus()
+        >>> for hour in [0, 1, 2, 2, 3]:  # one came twice
+        ...     rows = rng.normal(size=(60, 3)) * [9, 1, 1] + [[0, hour, 0]]
+        ...     focus = focus.partial_fit(rows, sets=np.repeat(["a", "b"], 30), key=hour)
+        >>> focus.moments_.n_rows
+        240
         """
         if not isinstance(self.prior, str) and not hasattr(self.prior, "keys"):
             raise InputError("prior gives weights in order, but a stream has no last set. Give weights by set name.")
         with self._all_or_nothing():
-            first = not hasattr(self, "moments_")
+            first = not self.__sklearn_is_fitted__()
+            before = Growing() if first else self.growing_
             # Open sets are kept by numpy, so that rows of another library come home here.
             X = at_home(validate_data(self, X, dtype=dtypes_of(library_of(X)), reset=first))
             sets = at_home(sets)
-            if not first and (sets is None) != (self.moments_.names == (None,)):
+            if not first and (sets is None) != (before.names == (None,)):
                 raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
-            opened = {} if first else dict(self.open_sets_)
-            closed = None if first else self.closed_moments_
-            names, codes = ((None,), np.zeros(len(X))) if sets is None else number_sets(sets, len(X))
-            order = np.argsort(codes, kind="stable")
-            bounds = np.searchsorted(codes[order], np.arange(1, len(names)))
-            for name, places in zip(names, np.split(order, bounds), strict=True):
-                if closed is not None and name in closed.names:
-                    opened[name] = closed.piece(name)
-                    closed = closed.without(name) if closed.n_sets > 1 else None
-                piece = SetMoments.of(X[places])
-                opened[name] = opened[name] + piece if name in opened else piece
-            moments = Moments.of(opened.items(), "uniform" if sets is None else self.prior)
-            self._learn(moments if closed is None else closed + moments, may_wait=True)
-            self.open_sets_, self.closed_moments_ = opened, closed
+            if key is not None and before.has(key, len(X)):
+                return self
+            wanted = self._wanted()
+            wanted.check()
+            names, codes = ((None,), np.zeros(len(X), np.int64)) if sets is None else number_sets(sets, len(X))
+            self._wait(before.grown(X, names, codes, "uniform" if sets is None else self.prior, key), wanted)
+            self.taught_ = None
+            if sets is None:
+                self._warn_without_sets(stacklevel=3)
+        return self
+
+    def close_sets(self, names: Collection[Hashable] | None = None) -> Self:
+        """Say that sets will not grow any more: they are summed up together and take no memory of their own.
+
+        What is learned stays the same. Where many rows came, a closed set that comes back is an error.
+
+        Parameters
+        ----------
+        names : collection of hashables, optional
+            Which sets; all that are open if left out.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> focus = Focus()
+        >>> for day in range(10):
+        ...     for hour in range(24):
+        ...         focus = focus.partial_fit(rng.normal([day, 0, 0], [1, 9, 1], size=(20, 3)), sets=[day] * 20)
+        ...     focus = focus.close_sets()
+        >>> focus.n_removed_, len(focus.growing_.opened)
+        (1, 0)
+        """
+        check_is_fitted(self)
+        if isinstance(names, str | bytes):
+            raise InputError(f"names is {names!r}; expected several names of sets, such as [{names!r}].")
+        prior = "uniform" if self.growing_.names == (None,) else self.wanted_.prior
+        growing = self.growing_.with_closed(names, prior)
+        if self.is_waiting:
+            self._wait(growing, self.wanted_)
+        else:
+            # What was found holds; the sets may stand in another order, which is that of the moments from now on.
+            self.growing_, self.moments_ = growing, growing.moments(prior)
         return self
 
     def transform(self, X: Any) -> Rows:
@@ -329,40 +380,36 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         library: Library | None = None,
     ) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
-        check_cushion(self.cushion)
-        check_cut(self.cutoff, self.n_remove)
+        wanted = self._wanted()
+        wanted.check()
         if not may_wait:
             check_learnable(moments)
-        spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
-        if is_learnable(moments):
-            # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
-            wanted = None if self.removal == "eigen" or library is not None else needed(self.cutoff, self.n_remove)
-            spectrum = Spectrum.of(
-                moments,
-                cushion=self.cushion,
-                absolute=self.absolute_cushion,
-                wanted=wanted,
-                solve=dense if library is None else partial(dense_on, library=library),
-            )
-            decision = self._decide(spectrum, may_wait)
-        projection = Projection.of(spectrum, decision.n_removed, self.removal)
+        solve = dense if library is None else partial(dense_on, library=library)
+        solution = wanted.solve(moments, may_wait=may_wait, solve=solve)
         if moments.names == (None,):
-            warnings.warn(
-                "Focus was fitted without sets, so nothing is removed. Say which set (video, machine, person, day) "
-                "each row belongs to: fit(X, sets=labels).",
-                NoSetsWarning,
-                stacklevel=stacklevel,
-            )
+            self._warn_without_sets(stacklevel=stacklevel + 1)
         # A stream starts with few sets by nature: `describe` says what speaks against its answer so far.
-        for caution in () if may_wait else decision.cautions:
+        for caution in () if may_wait else solution.cut.cautions:
             warnings.warn(caution, EvidenceWarning, stacklevel=stacklevel)
-        self.n_features_in_ = moments.n_features
-        self.moments_, self.spectrum_, self.cut_, self.projection_ = moments, spectrum, decision, projection
-        self.open_sets_, self.closed_moments_, self.taught_ = {}, moments, None
+        self._wait(Growing(closed=moments), wanted)
+        self.n_features_in_, self.moments_, self.taught_ = moments.n_features, moments, None
+        self.spectrum_, self.cut_, self.projection_ = solution
         self._remember_place(library)
         if taught is not None:
             self._teach(taught)
         return self
+
+    def _wanted(self) -> Wanted:
+        return Wanted(*(getattr(self, name) for name in Wanted._fields))
+
+    @staticmethod
+    def _warn_without_sets(stacklevel: int) -> None:
+        warnings.warn(
+            "Focus was fitted without sets, so nothing is removed. Say which set (video, machine, person, day) "
+            "each row belongs to: fit(X, sets=labels).",
+            NoSetsWarning,
+            stacklevel=stacklevel,
+        )
 
     def _teach(self, taught: Taught) -> None:
         """Add what people taught to what the sets showed."""
@@ -370,15 +417,6 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         projection = Projection.of(spectrum, n_removed, self.projection_.removal)
         self.spectrum_, self.cut_, self.projection_ = spectrum, replace(self.cut_, n_removed=n_removed), projection
         self.taught_ = taught
-
-    def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:
-        try:
-            return cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
-        except InputError as error:
-            if not may_wait:
-                raise
-            # More rows may make the cut possible; until then nothing goes.
-            return Cut(0, 1.0, "waiting", (str(error),))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -392,7 +430,7 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             raise
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "moments_")
+        return hasattr(self, "growing_")
 
     def _rows(self, X: Any, method: str) -> tuple[Rows, Library | None]:
         """Check rows, and say where they live: None for numpy."""

@@ -1,25 +1,123 @@
-"""What an estimator shows of the directions it learned: attributes, read off its spectrum, cut and projection."""
+"""What an estimator shows of the directions it learned: attributes, read off its spectrum, cut and projection.
+
+sets that grow ─► moments ─► spectrum ─► cut ─► projection, each found when it is first asked for
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra import Cut, Moments, Projection, Spectrum
-from undistract.algebra.spectrum import is_learnable
+from undistract.algebra import Cut, Moments, Projection, Spectrum, cut
+from undistract.algebra.cutoff import check_cut, needed
+from undistract.algebra.growing import Growing
+from undistract.algebra.projection import check_removal
+from undistract.algebra.solvers import dense
+from undistract.algebra.spectrum import Solver, check_cushion, is_learnable
 from undistract.arrays import Floats
+from undistract.errors import InputError
+
+
+class Solution(NamedTuple):
+    """What moments say."""
+
+    spectrum: Spectrum
+    cut: Cut
+    projection: Projection
+
+
+class Wanted(NamedTuple):
+    """Settings as they were when rows came; those of the estimator may be changed since, for the next time."""
+
+    cutoff: Any
+    n_remove: Any
+    cushion: Any
+    absolute_cushion: Any
+    prior: Any
+    removal: Any
+
+    def check(self) -> None:
+        """Refuse settings that make no sense for any rows."""
+        check_cushion(self.cushion)
+        check_cut(self.cutoff, self.n_remove)
+        check_removal(self.removal)
+
+    def solve(self, moments: Moments, *, may_wait: bool, solve: Solver = dense) -> Solution:
+        """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
+        spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
+        if is_learnable(moments):
+            # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
+            few = self.removal != "eigen" and solve is dense
+            spectrum = Spectrum.of(
+                moments,
+                cushion=self.cushion,
+                absolute=self.absolute_cushion,
+                wanted=needed(self.cutoff, self.n_remove) if few else None,
+                solve=solve,
+            )
+            decision = self._decide(spectrum, may_wait)
+        return Solution(spectrum, decision, Projection.of(spectrum, decision.n_removed, self.removal))
+
+    def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:
+        try:
+            return cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
+        except InputError as error:
+            if not may_wait:
+                raise
+            # More rows may make the cut possible; until then nothing goes.
+            return Cut(0, 1.0, "waiting", (str(error),))
 
 
 class LearnedDirections:
-    """Attributes of whatever learned a spectrum, decided on a cut, and made a projection."""
+    """Attributes of whatever learned a spectrum, decided on a cut, and made a projection.
+
+    They are set where all is known, or left out (`_wait`): then the first question finds them.
+    """
 
     n_features_in_: int
-    moments_: Moments
-    spectrum_: Spectrum
-    cut_: Cut
-    projection_: Projection
+    growing_: Growing
+    wanted_: Wanted
+
+    @cached_property
+    def moments_(self) -> Moments:
+        """All that is remembered of the rows."""
+        # Not fitted, these are missing, and that is what the error says.
+        return self.growing_.moments("uniform" if self.growing_.names == (None,) else self.wanted_.prior)
+
+    @cached_property
+    def spectrum_(self) -> Spectrum:
+        """How distracting each direction is."""
+        return self._solved().spectrum
+
+    @cached_property
+    def cut_(self) -> Cut:
+        """Which directions go, and why."""
+        return self._solved().cut
+
+    @cached_property
+    def projection_(self) -> Projection:
+        """What takes them out of rows."""
+        return self._solved().projection
+
+    def _wait(self, growing: Growing, wanted: Wanted) -> None:
+        """Keep what rows brought; what it says is found when somebody asks."""
+        self.growing_, self.wanted_ = growing, wanted
+        for name in ("moments_", "spectrum_", "cut_", "projection_"):
+            self.__dict__.pop(name, None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether rows came since the last question."""
+        return "projection_" not in self.__dict__
+
+    def _solved(self) -> Solution:
+        """Find all at once, for whoever asks next."""
+        solution = self.wanted_.solve(self.moments_, may_wait=True)
+        self.spectrum_, self.cut_, self.projection_ = solution
+        return solution
 
     def whole_spectrum(self) -> Spectrum:
         """Return every direction; where only the most distracting were needed so far, the others are solved for now."""

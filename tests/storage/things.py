@@ -66,7 +66,9 @@ def _things():
         "focus of wide rows": Focus(n_remove=2, removal="eigen").fit_moments(
             Moments.of({"a": wide[:9], "b": wide[9:20]})
         ),
-        "growing focus": Focus().partial_fit(X[:70], sets=DAYS[:70]).partial_fit(X[70:], sets=DAYS[70:]),
+        "growing focus": asked(growing()),
+        "waiting focus": growing(),
+        "focus that waits again": growing().close_sets([0, 1]).partial_fit(X[-5:], sets=["new"] * 5),
         "unfitted focus": Focus(cutoff=0.9, prior={"mon": 2.0}),
         "nearest": NearestDetector(n_neighbors=3, how="kth").fit(X),
         "nearest in threads": NearestDetector(n_neighbors=3, n_jobs=2).fit(X),
@@ -97,6 +99,17 @@ def _things():
             "scores": {("cam", 1): Scores(1, [1.0])},
         },
     }
+
+
+def growing():
+    """A focus that was fed in pieces, and not asked yet."""
+    X = rows()
+    return Focus().partial_fit(X[:70], sets=DAYS[:70], key="mon").partial_fit(X[70:], sets=DAYS[70:], key="tue")
+
+
+def asked(focus):
+    focus.describe()
+    return focus
 
 
 def discriminative(**settings):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,8 +51,7 @@ class Projection(ABC):
     @staticmethod
     def of(spectrum: Spectrum, n_removed: int, removal: str = "kept_span") -> Projection:
         """Remove the first `n_removed` directions of a spectrum."""
-        if not isinstance(removal, str) or removal not in REMOVALS:
-            raise InputError(f"removal is {removal!r}; expected one of {', '.join(map(repr, REMOVALS))}.")
+        check_removal(removal)
         if not 0 <= n_removed <= spectrum.n_moving:
             raise InputError(
                 f"{n_removed} directions cannot be removed: {spectrum.n_moving} of {spectrum.n_features} vary inside "
@@ -215,3 +214,9 @@ class Oblique(Projection):
 
 
 REMOVALS: dict[str, type[Projection]] = {kind.removal: kind for kind in (KeptSpan, Eigen, Oblique)}
+
+
+def check_removal(removal: Any) -> None:
+    """Refuse a way of removal that there is not."""
+    if not isinstance(removal, str) or removal not in REMOVALS:
+        raise InputError(f"removal is {removal!r}; expected one of {', '.join(map(repr, REMOVALS))}.")

@@ -8,11 +8,13 @@ import numpy as np
 
 from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
+from undistract.algebra.growing import Growing
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique
 from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
 from undistract.arrays import LARGEST, Floats, quiet
 from undistract.focus import Focus
+from undistract.learned import Wanted
 from undistract.storage.checks import (
     UNIT,
     anything,
@@ -167,24 +169,56 @@ RECORDS: dict[str, Record] = {
 
 
 def _take_focus(focus: Focus) -> Fields:
-    projection, closed = focus.projection_, focus.closed_moments_
-    return {
-        "removal": projection.removal,  # the setting may have been changed since
+    growing, waiting = focus.growing_, focus.is_waiting
+    if waiting and any(getattr(focus, name) is not value for name, value in focus.wanted_._asdict().items()):
+        waiting = focus.projection_ is None  # settings were changed since: what was wanted is found now
+    projection = None if waiting else focus.projection_
+    solved: Fields = dict.fromkeys(("moments", "spectrum", "cut", "removal"))
+    if projection is not None:
+        solved = {"moments": focus.moments_, "spectrum": focus.spectrum_, "cut": focus.cut_}
+        solved["removal"] = projection.removal  # the setting may have been changed since
+    return solved | {
         "complement": getattr(projection, "rest", None)
         or (projection.complement if isinstance(projection, KeptSpan) else None),
         "kept_filters": getattr(projection, "kept_filters", None),
         "kept_patterns": getattr(projection, "kept_patterns", None),
-        "open_sets": tuple(focus.open_sets_.items()),
-        "closed_sets": "all" if closed is focus.moments_ else closed,
+        "open_sets": tuple(growing.opened.items()),
+        "closed_sets": "all" if growing.closed is solved["moments"] is not None else growing.closed,
+        "keys": tuple(growing.keys.items()),
     }
 
 
 def _give_focus(fields: Fields) -> Fields:
     closed = fields["moments"] if fields["closed_sets"] == "all" else fields["closed_sets"]
-    pairs = fields["open_sets"]
-    expect(all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs), "open sets are no pairs")
-    names(tuple(name for name, _ in pairs) or (None,), "open sets", {})
-    return {"open_sets_": dict(pairs), "closed_moments_": closed, "projection_": _projection(fields)}
+    opened, keys = (_pairs(fields[name], name.replace("_", " ")) for name in ("open_sets", "keys"))
+    expect(all(isinstance(piece, SetMoments) for piece in opened.values()), "open sets are no sums")
+    expect(closed is None or isinstance(closed, Moments), "closed sets are no sums")
+    expect(opened or closed is not None, "it has no sets")
+    for n_rows in keys.values():
+        whole(1)(n_rows, "keys", {})
+    settings = fields["settings"]
+    default = Focus().get_params()
+    wanted = Wanted(*(settings.get(name, default[name]) for name in Wanted._fields))
+    made = {"growing_": Growing(opened, closed, keys), "wanted_": wanted}
+    solved = [fields[name] for name in ("moments", "spectrum", "cut", "removal")]
+    if all(part is None for part in solved):
+        expect(not any(hasattr(value, "fit") for value in wanted), "one of its settings is an estimator")
+        wanted.check()
+        expect(fields["complement"] is None, "it has a projection of nothing")
+        return made
+    expect(all(part is not None for part in solved), "it lacks what its sets say")
+    return made | {
+        "moments_": fields["moments"],
+        "spectrum_": fields["spectrum"],
+        "cut_": fields["cut"],
+        "projection_": _projection(fields),
+    }
+
+
+def _pairs(pairs: tuple[Any, ...], what: str) -> dict[Any, Any]:
+    expect(all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs), f"{what} are no pairs")
+    names(tuple(name for name, _ in pairs) or (None,), what, {})
+    return dict(pairs)
 
 
 def _projection(fields: Fields) -> Projection:
@@ -210,12 +244,17 @@ def _projection(fields: Fields) -> Projection:
 
 
 def _focus_agrees(focus: Focus) -> None:
-    d, moments, closed = focus.n_features_in_, focus.moments_, focus.closed_moments_
-    parts: list[Any] = [moments, focus.spectrum_, *focus.open_sets_.values(), *([closed] if closed else [])]
+    d, growing = focus.n_features_in_, focus.growing_
+    parts: list[Any] = [*growing.opened.values(), *([growing.closed] if growing.closed else [])]
+    if not focus.is_waiting:
+        parts += [focus.moments_, focus.spectrum_]
     expect(all(len(one.origin) == d for one in parts), f"its parts are not all about {d} features")
-    known = (closed.names if closed else ()) + tuple(focus.open_sets_)
-    expect(known == moments.names, "the sets it can learn on from are not those of its moments")
+    names(growing.names, "sets", {})
     expect(focus.taught_ is None or focus.taught_.n_features == d, f"what people taught is not about {d} features")
+    if focus.is_waiting:
+        expect(focus.taught_ is None, "people taught what was not learned yet")
+        return
+    expect(growing.names == focus.moments_.names, "the sets it can learn on from are not those of its moments")
     with quiet():
         expect(
             np.isfinite(focus.projection_(focus.spectrum_.origin[None, :])).all(), "it projects the mean to infinity"
@@ -225,21 +264,23 @@ def _focus_agrees(focus: Focus) -> None:
 RECORDS["Focus"] = Estimator(
     Focus,
     {
-        "moments": part(Moments),
-        "spectrum": part(Spectrum),
-        "cut": part(Cut),
+        # The first four are None while rows wait to be asked about.
+        "moments": optional(part(Moments)),
+        "spectrum": optional(part(Spectrum)),
+        "cut": optional(part(Cut)),
+        "removal": optional(word("kept_span", "eigen", "oblique")),
         "taught": optional(part(Taught)),
-        "removal": word("kept_span", "eigen", "oblique"),
         "complement": optional(part(Complement)),
         "kept_filters": optional(array("d", "u", low=-UNIT, high=UNIT)),
         "kept_patterns": optional(array("d", "u")),
         "open_sets": every(part(tuple)),
         "closed_sets": anything,
+        "keys": every(part(tuple)),
     },
     _focus_agrees,
     _take_focus,
     _give_focus,
     public=True,
-    attributes={"moments": "moments_", "spectrum": "spectrum_", "cut": "cut_", "taught": "taught_"},
-    later={"taught": None},
+    attributes={"taught": "taught_"},
+    later={"taught": None, "keys": ()},
 )
