@@ -193,6 +193,10 @@ class Moments:
             store = Folded(within, between, (wander[0], wander[1]) if wander else None, spread)
         return Moments(names, counts, weights, self.prior, self.origin, offset, store)
 
+    def __radd__(self, other: object) -> Moments:
+        """Let `sum` begin with its zero."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def without(self, name: Hashable, piece: SetMoments | None = None) -> Moments:
         """Take one set out again.
 

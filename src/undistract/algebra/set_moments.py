@@ -81,6 +81,10 @@ class SetMoments:
             shift = np.outer(step, step) * (self.count * other.count / count)  # (d, d)
             return SetMoments(count, self.origin, offset, None, self.scatter + other.scatter + shift)._checked()
 
+    def __radd__(self, other: object) -> SetMoments:
+        """Let `sum` begin with its zero."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def _checked(self) -> SetMoments:
         """Refuse rows whose squares leave the range of numbers."""
         squares = np.diag(self.scatter) if self.deviations is None else (self.deviations**2).sum(axis=0)
