@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from undistract.focus import Focus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
-    from undistract.workflow import Model, Reading, learn, merge, read_sets, relearn, score, write_report
+    from undistract.workflow import Model, Reading, learn, merge, read_sets, relearn, score, transform, write_report
 
 __all__ = [
     "Alarm",
@@ -73,6 +73,7 @@ __all__ = [
     "relearn",
     "save",
     "score",
+    "transform",
     "write_report",
 ]
 
@@ -116,7 +117,7 @@ _ROOMS = {
         "load",
         "save",
     ),
-    "workflow": ("Model", "Reading", "learn", "merge", "read_sets", "relearn", "score", "write_report"),
+    "workflow": ("Model", "Reading", "learn", "merge", "read_sets", "relearn", "score", "transform", "write_report"),
 }
 _HOME = {name: f"undistract.{room}" for room, names in _ROOMS.items() for name in names}
 

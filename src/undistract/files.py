@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any, Self
 
 from undistract.errors import FileError
 
@@ -33,32 +35,86 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
     ...     write_whole(Path(folder) / "note.txt", b"calm").read_bytes()
     b'calm'
     """
-    given = Path(path)
-    target = Path(os.path.realpath(given))
-    # Its own name for every writer, so that two at a time do not mix; short, so that it fits where the target does.
-    beside = target.parent / f".{secrets.token_hex(8)}.tmp"
-    try:
-        if not target.parent.is_dir():
-            raise FileError(f"{given} cannot be written: there is no folder {target.parent}. Make it first.")
-        if target.exists() and not target.is_file():
-            raise FileError(f"{given} is not a file, so it cannot be replaced by one. Give the path of a file.")
-        with beside.open("xb") as file:
+    with WholeFile(path) as file:
+        file.write(data)
+    return file.path
+
+
+class WholeFile:
+    """A file that is written piece by piece, and takes its place when all of it is there.
+
+    What fails inside of the ``with`` leaves the old file as it was, and nothing beside it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with WholeFile(Path(folder) / "note.txt") as file:
+    ...         for piece in (b"____", b" and ", b"quiet"):
+    ...             file.write(piece)
+    ...         file.write(b"calm", at=0)
+    ...     file.path.read_bytes()
+    b'calm and quiet'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._target = Path(os.path.realpath(self.path))
+        # Its own name for every writer, so that two at a time do not mix; short, so that it fits where the target does.
+        self._beside = self._target.parent / f".{secrets.token_hex(8)}.tmp"
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        target = self._target
+        with self._in_words():
+            if not target.parent.is_dir():
+                raise FileError(f"{self.path} cannot be written: there is no folder {target.parent}. Make it first.")
+            if target.exists() and not target.is_file():
+                raise FileError(f"{self.path} is not a file, so it cannot be replaced by one. Give the path of a file.")
+            self._file = self._beside.open("xb")
             if target.exists():
-                beside.chmod(target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-        _settle(target.parent)
-    except OSError as error:
-        raise FileError(
-            f"{given} cannot be written: {error.strerror or error}. What was there before is unchanged. "
-            "Make room or choose another place, and try again."
-        ) from error
-    finally:
+                self._beside.chmod(target.stat().st_mode & 0o7777)
+        return self
+
+    def write(self, data: Any, *, at: int | None = None) -> None:
+        """Write bytes, or the memory of a contiguous array, at the end or over what stands at a place."""
+        assert self._file is not None
+        with self._in_words():
+            if at is not None:
+                self._file.seek(at)
+            self._file.write(data)
+            if at is not None:
+                self._file.seek(0, os.SEEK_END)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        try:
+            if kind is None and self._file is not None:
+                with self._in_words():
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                    self._file.close()
+                    os.replace(self._beside, self._target)
+                    _settle(self._target.parent)
+        finally:
+            self._clear()
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._clear()
+            raise FileError(
+                f"{self.path} cannot be written: {error.strerror or error}. What was there before is unchanged. "
+                "Make room or choose another place, and try again."
+            ) from error
+
+    def _clear(self) -> None:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
-    return given
+            if self._file is not None:
+                self._file.close()  # what could not be written is tried once more here
+        with suppress(OSError):
+            self._beside.unlink(missing_ok=True)
 
 
 def _settle(folder: Path) -> None:

@@ -14,6 +14,7 @@ from undistract.workflow.rendering import render
 from undistract.workflow.reporting import write_report
 from undistract.workflow.score_files import write_scores
 from undistract.workflow.scoring import Scored, ScoredSets, score
+from undistract.workflow.transforming import transform
 
 __all__ = [
     "Ignored",
@@ -32,6 +33,7 @@ __all__ = [
     "render",
     "save_learned_picture",
     "score",
+    "transform",
     "what_to_report",
     "write_report",
     "write_scores",

@@ -134,7 +134,7 @@ def score(
     way = _by_its_own_rows if own else _by_known_rows
     every = list(sets)
     model = model.without_expired(time() if now is None else now)
-    results = (way(_checked(one, model), model) for one in every)
+    results = (way(check_features(one, model), model) for one in every)
     found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
 
@@ -148,7 +148,8 @@ def _strongest(scores: Scores) -> dict[str, Any] | None:
     return {"row": row, "time": None if time is None else plain, "score": float(scores.values[row])}
 
 
-def _checked(one: FeatureSet, model: Model) -> FeatureSet:
+def check_features(one: FeatureSet, model: Model) -> FeatureSet:
+    """Refuse a set of other features than the model learned from."""
     if one.n_features != model.focus.n_features_in_:
         raise InputError(
             f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}. "
