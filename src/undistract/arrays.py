@@ -47,12 +47,22 @@ def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True) -> Rows:
         raise InputError(f"{owner} has dtype {array.dtype}, expected real numbers. Encode or drop such features.")
     if 0 in array.shape:
         raise InputError(f"{owner} is empty: shape {array.shape}. Leave it out, or give it rows.")
-    if check_finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-        row, feature = np.argwhere(~np.isfinite(array))[0]
-        raise InputError(
-            f"{owner} holds {array[row, feature]} at row {row}, feature {feature}. Drop such rows or impute them first."
-        )
+    if check_finite and array.dtype.kind == "f":
+        _check_finite(array, owner)
     return array
+
+
+def _check_finite(array: Rows, owner: str) -> None:
+    # Block by block: an answer for every number of a long array would be an array as long.
+    step = max(1, 2**20 // array.shape[1])
+    for start in range(0, len(array), step):
+        finite = np.isfinite(array[start : start + step])
+        if not finite.all():
+            row, feature = np.argwhere(~finite)[0] + [start, 0]
+            raise InputError(
+                f"{owner} holds {array[row, feature]} at row {row}, feature {feature}. "
+                "Drop such rows or impute them first."
+            )
 
 
 # Variances outside of this leave no room for products: squares of 1e155 overflow, squares of 1e-162 vanish.

@@ -38,6 +38,7 @@ from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.learned import LearnedDirections, Wanted
 from undistract.sets.columns import ColumnNames
+from undistract.sets.feature_set import in_chunks
 
 
 class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -175,7 +176,7 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         1
         """
         names = ColumnNames()
-        moments = Moments.of(names.watch(sets), self.prior)
+        moments = Moments.of(in_chunks(names.watch(sets)), self.prior)
         return self._learn_anew(moments, names.found)
 
     def fit_moments(self, moments: Moments, *, taught: Taught | None = None) -> Self:

@@ -1,13 +1,15 @@
-"""Tables that Arrow wrote: .parquet, and .arrow or .feather. Both are mapped into memory and read batch by batch."""
+"""Tables that Arrow wrote: .parquet, read through small buffers, and .arrow or .feather, mapped piece by piece."""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from undistract.extras import need
 from undistract.sets.explained import explained
+from undistract.sets.mapped import give_back
 from undistract.sets.tables import Table, kinds_of
 
 BATCH_ROWS = 2**14
@@ -18,7 +20,8 @@ def open_parquet(path: Path) -> Table:
     parquet = need("pyarrow.parquet", extra="tables", to="Reading .parquet files")
 
     def batches(columns: Sequence[str], _: str | None) -> Iterator[Any]:
-        with parquet.ParquetFile(path, memory_map=True) as file:
+        # Column by column through small buffers: neither a mapped file nor a large row group fills the memory.
+        with parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
             yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False)
 
     with explained(path.name, f"a {path.suffix} table"), parquet.ParquetFile(path, memory_map=True) as file:
@@ -37,14 +40,18 @@ def open_arrow(path: Path) -> Table:
             return arrow.ipc.open_stream(source)
 
     def batches(columns: Sequence[str], _: str | None) -> Iterator[Any]:
-        with arrow.memory_map(str(path)) as source:
-            reader = opened(source)
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            reader = opened(arrow.BufferReader(arrow.py_buffer(mapped)))
             numbers = range(reader.num_record_batches) if hasattr(reader, "num_record_batches") else None
             whole = reader if numbers is None else (reader.get_batch(number) for number in numbers)
             for batch in whole:
-                batch.validate(full=True)  # a damaged file may point outside of itself
+                chosen = batch.select(columns)
                 for start in range(0, len(batch), BATCH_ROWS):
-                    yield batch.select(columns).slice(start, BATCH_ROWS)
+                    piece = chosen.slice(start, BATCH_ROWS)
+                    piece.validate(full=True)  # a damaged file may point outside of itself
+                    yield piece
+                    give_back(mapped)
 
     with explained(path.name, f"a {path.suffix} table"), arrow.memory_map(str(path)) as source:
         return Table(path, kinds_of(path, opened(source).schema), batches)

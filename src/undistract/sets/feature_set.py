@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Self
 
+import numpy as np
+
 from undistract.arrays import Rows, as_rows
 from undistract.errors import InputError
+from undistract.sets.mapped import mapped_pieces, mapping_of
 from undistract.sets.row_stream import Piece, RowStream, as_times, joined, read_only, recut
 
 # A chunk has so many rows, and fewer where rows are so wide that it would hold more values than these (64 MB).
@@ -140,7 +143,13 @@ class FeatureSet:
         return self._held.n_features if isinstance(self._held, RowStream) else int(self._held[0].shape[1])
 
     def _pieces(self) -> Iterable[Piece]:
-        return self._held.pieces() if isinstance(self._held, RowStream) else (self._held,)
+        if isinstance(self._held, RowStream):
+            return self._held.pieces()
+        rows, times = self._held
+        mapped = mapping_of(rows)
+        if mapped is None:
+            return (self._held,)
+        return _with_times(mapped_pieces(rows, mapped), times)
 
     def _fitting_chunks(self) -> Iterator[Piece]:
         # The first piece tells how wide rows are; to ask for that beforehand would read it twice.
@@ -151,7 +160,9 @@ class FeatureSet:
             yield from recut(chain([first], pieces), max(1, min(CHUNK_ROWS, CHUNK_VALUES // width)))
 
     def _whole(self) -> Piece:
-        pieces = list(self._pieces())
+        if not isinstance(self._held, RowStream):
+            return self._held
+        pieces = list(self._held.pieces())
         if not pieces:
             raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
         return joined(pieces)
@@ -173,3 +184,35 @@ class FeatureSet:
             "_held": held,
         }.items():
             object.__setattr__(self, field_name, value)
+
+
+def _with_times(pieces: Iterator[Rows], times: Rows | None) -> Iterator[Piece]:
+    n_before = 0
+    for rows in pieces:
+        yield rows, None if times is None else times[n_before : n_before + len(rows)]
+        n_before += len(rows)
+
+
+def in_chunks(sets: Any) -> Any:
+    """Return the same sets, where those that are mapped files are read in chunks instead of at once.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> import numpy as np
+    >>> with NamedTemporaryFile() as file:
+    ...     rows = np.memmap(file.name, mode="w+", shape=(4, 2))
+    ...     [type(one).__name__ for one in in_chunks([rows, np.ones((3, 2))])]
+    ['FeatureSet', 'ndarray']
+    """
+    one_thing = isinstance(sets, np.ndarray | str) or hasattr(sets, "columns") or hasattr(sets, "toarray")
+    if one_thing or not hasattr(sets, "__iter__"):
+        return sets  # no collection of sets: its reader says so
+    return _in_chunks(sets.items() if hasattr(sets, "items") else sets)
+
+
+def _in_chunks(items: Any) -> Iterator[Any]:
+    for number, item in enumerate(items):
+        pair = isinstance(item, tuple) and len(item) == 2
+        name, rows = item if pair else (number, item)
+        yield item if mapping_of(rows) is None else FeatureSet(name, rows)

@@ -1,8 +1,8 @@
 """Tables in files: columns with names, read batch by batch through pyarrow (extra `tables`).
 
 .csv .tsv .txt      see `text_tables.py`
-.parquet            row group by row group, mapped into memory
-.arrow .feather     record batch by record batch, mapped into memory
+.parquet            batch by batch, through small buffers
+.arrow .feather     piece by piece, mapped into memory
 """
 
 from __future__ import annotations
