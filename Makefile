@@ -17,7 +17,7 @@ help:
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     20 000 mutated model files and 500 videos of each container: refused in words, or read (minutes)"
-	@echo "make soak     200 kills of a server, 50 full disks, a long log: no acknowledged verdict is lost (minutes)"
+	@echo "make soak     200 kills of a server, 50 full disks, 50 kills of a learner: nothing is lost or doubled (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make format   let ruff format the code"
@@ -47,6 +47,7 @@ fuzz: $(VENV)/test+video+onnx.ready
 soak: $(VENV)/test.ready
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --fold 100000
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --review
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.checkpoints --kills 50
 
 # DATA=DIR points at a folder with the images; without it they are looked for, then downloaded.
 paper: $(VENV)/plot+paper.ready

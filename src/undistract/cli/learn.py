@@ -23,6 +23,12 @@ from undistract.cli.talk import Talk
 @click.option("--rate", type=float, help="How often a normal row may alarm.  [default: 0.01]")
 @click.option("--known", type=click.IntRange(min=2), default=3000, show_default=True, help="Normal rows to keep.")
 @click.option("--without-rows", is_flag=True, help="Keep sums alone: they may leave the house, and can be merged.")
+@click.option(
+    "--checkpoint",
+    type=options.Target(),
+    metavar="FILE",
+    help="Write down how far it is; run again after a break, it goes on from there.",
+)
 @options.no_cache_option
 @click.pass_context
 def learn(
@@ -35,6 +41,7 @@ def learn(
     rate: float | None,
     known: int,
     without_rows: bool,
+    checkpoint: Path | None,
     no_cache: bool,
     cutoff: float | str | None,
     n_remove: int | None,
@@ -54,16 +61,21 @@ def learn(
       undistract learn calm/*.mp4 --features flow --save street.focus
       undistract learn faces/ --features 'pixels(size=42x48)' --save faces.focus
       undistract learn year.npy --split-every 10000 --window 5 --save year.focus
+      undistract learn archive/*.parquet --checkpoint sums.checkpoint --save archive.focus
       undistract learn calm/ --config options.toml --save street.focus
     """  # noqa: D301
     from undistract import workflow
 
     talk: Talk = ctx.obj
+    if checkpoint is not None and checkpoint.resolve() == save.resolve():
+        raise click.UsageError("--checkpoint and --save name one file. The checkpoint goes when the model is saved.")
     how = options.make_reading(**reading)
     focus = options.make_focus(cutoff=cutoff, n_remove=n_remove, cushion=cushion, prior=prior)
     sets = workflow.read_sets(paths, how, ignore=ignore, cache=options.make_cache(no_cache))
     for one in sets:
         talk.detail(f"Set {one.name} from {one.source}")
+    if checkpoint is not None and checkpoint.exists():
+        talk.say(f"Going on from {checkpoint}.")
     model = workflow.learn(
         sets,
         focus=focus,
@@ -72,9 +84,12 @@ def learn(
         n_known=known,
         keep_rows=not without_rows,
         reading=how,
+        checkpoint=checkpoint,
         progress=talk.progress,
     )
     model.save(save, provenance={"paths": list(paths), "learned": datetime.now(UTC).isoformat(timespec="seconds")})
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)  # what it held is in the model
     # Cautions came as notes already.
     talk.say("\n".join(line for line in model.focus.describe().splitlines() if not line.startswith("Caution")))
     talk.say(model.when_to_alarm())

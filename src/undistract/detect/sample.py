@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,10 +43,47 @@ class Sample:
     def _watched(self, one: FeatureSet) -> Iterator[Rows]:
         self._n_seen, self._kept = 0, []
         for chunk in one.chunks():
-            keys = self._rng.random(len(chunk))
-            least = min((key for key, _, _ in self._kept), default=0.0) if len(self._kept) >= self._size else 0.0
-            for place in np.flatnonzero(keys >= least).tolist():
-                self._kept.append((float(keys[place]), self._n_seen + place, np.array(chunk[place])))
-            self._kept = sorted(self._kept, key=lambda kept: -kept[0])[: self._size]
-            self._n_seen += len(chunk)
+            self.add(chunk)
             yield chunk
+
+    def add(self, chunk: Rows) -> None:
+        """Let some more rows of the set pass by."""
+        keys = self._rng.random(len(chunk))
+        least = min((key for key, _, _ in self._kept), default=0.0) if len(self._kept) >= self._size else 0.0
+        for place in np.flatnonzero(keys >= least).tolist():
+            self._kept.append((float(keys[place]), self._n_seen + place, np.array(chunk[place])))
+        self._kept = sorted(self._kept, key=lambda kept: -kept[0])[: self._size]
+        self._n_seen += len(chunk)
+
+    def state(self) -> dict[str, Any]:
+        """Give all that is needed to go on later, as plain values and arrays."""
+        keys, places, rows = zip(*self._kept, strict=True) if self._kept else ((), (), ())
+        return {
+            "n_seen": self._n_seen,
+            "keys": np.array(keys, dtype=np.float64),
+            "places": np.array(places, dtype=np.int64),
+            "rows": np.array(rows) if rows else np.empty((0, 0)),
+        }
+
+    @classmethod
+    def resumed(cls, size: int, rng: np.random.Generator, state: Mapping[str, Any]) -> Self:
+        """Go on where a sample with the same seed was, as if there had been no break.
+
+        Examples
+        --------
+        >>> rows = np.arange(20.0)[:, None]
+        >>> whole, first = (Sample(3, np.random.default_rng(0)) for _ in range(2))
+        >>> whole.add(rows[:12]), whole.add(rows[12:]), first.add(rows[:12])
+        (None, None, None)
+        >>> second = Sample.resumed(3, np.random.default_rng(0), first.state())
+        >>> second.add(rows[12:])
+        >>> bool((second.rows == whole.rows).all())
+        True
+        """
+        sample = cls(size, rng)
+        sample._n_seen = int(state["n_seen"])
+        # One number was drawn for every row.
+        rng.bit_generator.advance(sample._n_seen)  # type: ignore[attr-defined]
+        kept = zip(state["keys"].tolist(), state["places"].tolist(), state["rows"], strict=True)
+        sample._kept = list(kept)
+        return sample

@@ -138,6 +138,11 @@ class FeatureSet:
         return self._held.n_rows if isinstance(self._held, RowStream) else len(self)
 
     @property
+    def array(self) -> Rows | None:
+        """The rows (n, d), where they were given as an array; None where a reader brings them."""
+        return None if isinstance(self._held, RowStream) else self._held[0]
+
+    @property
     def n_features(self) -> int:
         """How many features a row has, d."""
         return self._held.n_features if isinstance(self._held, RowStream) else int(self._held[0].shape[1])

@@ -25,6 +25,7 @@ from undistract.review.feedback import Lesson, Teachable
 from undistract.review.verdicts import ANSWERS, Verdict, event_from_json
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
+from undistract.workflow.checkpoints import sum_up_with_checkpoint
 from undistract.workflow.reading import Reading
 
 
@@ -224,6 +225,7 @@ def learn(
     n_known: int = 3000,
     keep_rows: bool = True,
     reading: Reading | None = None,
+    checkpoint: str | Path | None = None,
     progress: bool | None = False,
 ) -> Model:
     """Learn from sets of normal rows what to ignore, what is usual, and when to alarm.
@@ -244,6 +246,10 @@ def learn(
         False: keep none; the model then holds sums alone, which can leave the house and be merged with those of others.
     reading : Reading, optional
         How the rows were made; kept in the model.
+    checkpoint : path, optional
+        Write down in this file, every few seconds, how far it is. Where the file is there, go on from it: the same bits
+        as without a break. It stays when all is learned, so that a model that could not be saved is made again at once;
+        delete it when the model is saved. Sets must have different names.
     progress : bool or None
         True shows on a terminal how many sets are done, None only when it takes long.
 
@@ -267,12 +273,21 @@ def learn(
     extractor = how.extractor()
     names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
     shape = None if extractor is None or how.window > 1 else extractor.image_shape
+    found = None
+    if checkpoint is not None:
+        known = n_known if keep_rows else None
+        found = sum_up_with_checkpoint(
+            every, checkpoint, prior=wanted.prior, n_known=known, reading=how, progress=progress
+        )
     if not keep_rows:
-        sums = Moments.of(
-            watched(every, total=len(every), what="Learning sets", progress=progress), wanted.prior
-        ).without_rows()
-        return Model(wanted.fit_moments(sums), reading=how, feature_names=names, image_shape=shape)
-    watch = FocusDetector(wanted, detector, threshold).fit_sets(every, n_known=n_known, progress=progress)
+        shown = watched(every, total=len(every), what="Learning sets", progress=progress)
+        sums = Moments.of(shown, wanted.prior) if found is None else found.moments
+        return Model(wanted.fit_moments(sums.without_rows()), reading=how, feature_names=names, image_shape=shape)
+    watch = FocusDetector(wanted, detector, threshold)
+    if found is None:
+        watch = watch.fit_sets(every, n_known=n_known, progress=progress)
+    else:
+        watch = watch.with_focus(clone(wanted).fit_moments(found.moments), found.known)
     rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
     return Model(watch, plain, plain_threshold, how, names, shape)
