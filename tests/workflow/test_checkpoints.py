@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.shell import run
-from undistract import FeatureSet, FileError, Focus, InputError, Reading, learn, read_sets
+from undistract import FeatureSet, FileError, Focus, InputError, Reading, learn, load, read_sets, save
 from undistract.workflow import checkpoints
 
 pytestmark = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
@@ -167,6 +167,15 @@ def test_another_file_in_its_place_is_left_alone(days, tmp_path):
     with pytest.raises(FileError, match="If it is a checkpoint, delete it"):
         learn(read_sets(days), checkpoint=tmp_path / "notes")
     assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", [{"n_sets": 3}, {"about": {}}, {"known": 7}, {"piece": "none"}, {"total": None}])
+def test_a_checkpoint_that_was_tampered_with_is_refused(days, tmp_path, change):
+    path = tmp_path / "sums"
+    learn(read_sets(days), checkpoint=path)
+    save(load(path) | change, path)
+    with pytest.raises(FileError, match=r"cannot be used: .* Delete it to begin anew"):
+        learn(read_sets(days), checkpoint=path)
 
 
 def test_two_sets_with_one_name_are_refused(tmp_path):

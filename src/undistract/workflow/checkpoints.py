@@ -82,7 +82,8 @@ class _Writer:
         begun = monotonic()
         if begun >= self._next:
             self.write(sums)
-            self._next = monotonic() + max(SECONDS, 10 * (monotonic() - begun)) if SECONDS else 0.0
+            ended = monotonic()
+            self._next = ended + max(SECONDS, 10 * (ended - begun)) if SECONDS else ended  # zero: at every chance
 
     def write(self, sums: Sums) -> None:
         """Write all, at once: killed meanwhile, the file from before stays."""
@@ -121,18 +122,28 @@ def _resumed(path: Path, about: dict[str, Any], sets: Sequence[FeatureSet], n_kn
         raise FileError(f"{error} If it is a checkpoint, delete it: what it held is summed up anew.") from error
     if not isinstance(found, Mapping) or found.get("kind") != "checkpoint":
         raise InputError(f"{path} is no checkpoint, and is left as it is. Choose another name for the checkpoint.")
-    _check_same(path, found["about"], about, sets)
+    try:
+        _check_same(path, found["about"], about, sets)
+        return _put_together(found, len(sets), n_known)
+    except InputError:
+        raise
+    # A file that somebody changed and signed anew can be wrong in any way.
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise FileError(f"{path} cannot be used: {error!r:.80}. Delete it to begin anew.") from error
+
+
+def _put_together(found: Mapping[str, Any], n_sets: int, n_known: int | None) -> Sums:
     known, places = [], dict.fromkeys((dtype for _, dtype in found["known"]), 0)
     for n_rows, dtype in found["known"]:
         rows: Rows = found[f"rows {dtype}"][places[dtype] : places[dtype] + n_rows]
         known.append(rows)
         places[dtype] += n_rows
     sums = Sums(found["n_sets"], found["total"], known, found["n_chunks"], found["piece"])
-    whole = sums.total is None or (isinstance(sums.total, Moments) and sums.total.n_sets == sums.n_sets)
-    if not whole or not isinstance(sums.piece, SetMoments | None):
-        raise FileError(f"{path} cannot be used: its parts do not fit together. Delete it to begin anew.")
+    n_summed = sums.total.n_sets if isinstance(sums.total, Moments) else 0
+    if n_summed != sums.n_sets or not isinstance(sums.piece, SetMoments | None):
+        raise ValueError("its parts do not fit together")
     if found["sample"] is not None:
-        sums.sample = sample_of(sums.n_sets, len(sets), n_known, found["sample"])
+        sums.sample = sample_of(sums.n_sets, n_sets, n_known, found["sample"])
     return sums
 
 
