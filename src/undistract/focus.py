@@ -77,6 +77,8 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
     cutoff_ : float
     moments_ : Moments
         All that is remembered of the rows; ``focus.moments_ + more`` learns on.
+    growing_ : Growing
+        Sets that may still grow, those that are closed, and the keys of deliveries that were counted.
     taught_ : Taught or None
         What people added to them.
 

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from copy import deepcopy
 
 import numpy as np
 from safetensors.numpy import save as to_safetensors
@@ -67,7 +68,8 @@ def _change_words(header, rng):
     other, other_key = places[rng.integers(len(places))]
     match rng.integers(5):
         case 0 | 1:
-            holder[key] = ODD[rng.integers(len(ODD))]
+            # A copy: what is odd must not be changed itself when it is changed once more.
+            holder[key] = deepcopy(ODD[rng.integers(len(ODD))])
         case 2:
             del holder[key]
         case 3:
