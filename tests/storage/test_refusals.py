@@ -12,8 +12,8 @@ import pytest
 from safetensors.numpy import save as to_safetensors
 from sklearn.base import BaseEstimator
 
-from undistract import FileError, Focus, InputError, Scores, describe_file, load, save
-from undistract.storage.container import FORMAT, LARGEST_HEADER, digest_of, read_container
+from undistract import FileError, Focus, InputError, Scores, Tail, describe_file, load, save
+from undistract.storage.container import FORMAT, LARGEST_HEADER, digest_of, read_container, write_container
 
 from .things import focus
 
@@ -184,3 +184,12 @@ def test_files_are_read_while_others_write_them(tmp_path):
         stop.set()
         for writer in writers:
             writer.join()
+
+
+def test_a_whole_number_that_no_array_holds_is_refused(tmp_path):
+    path = save(Tail(0.001)([*np.random.default_rng(1).exponential(size=(20, 40))]), tmp_path / "x")
+    header, arrays = read_container(path)
+    header["content"]["fields"]["tail"]["fields"]["shape"] = 10**30
+    write_container(path, header, arrays)
+    with pytest.raises(FileError, match="fits into 64 bits"):
+        load(path)

@@ -53,7 +53,8 @@ def number(low: float = -inf, high: float = inf, *, infinite: bool = False) -> C
     def check(value: Any, where: str, sizes: Sizes) -> None:
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise _unlike(value, where, "a number")
-        # Whole numbers are compared as they are: they may be larger than any float.
+        if isinstance(value, int) and abs(value) >= 2**63:  # no number of an array
+            raise _unlike(value, where, "a number that fits into 64 bits")
         if not low <= value <= high or (isinstance(value, float) and not infinite and not isfinite(value)):
             raise InputError(f"{where} is {value!r:.40}, expected {_range(low, high)}")
 
