@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from undistract.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from undistract.algebra import Moments, SetMoments, Spectrum, rank_functions
+    from undistract.algebra import Moments, SetMoments, SketchedMoments, Spectrum, rank_functions
     from undistract.detect import (
         Alarm,
         AlarmBudget,
@@ -56,6 +56,7 @@ __all__ = [
     "RidgeMahalanobis",
     "Scores",
     "SetMoments",
+    "SketchedMoments",
     "SparseCombinationDetector",
     "Spectrum",
     "Tail",
@@ -81,6 +82,7 @@ _ROOMS = {
     "algebra": (
         "Moments",
         "SetMoments",
+        "SketchedMoments",
         "Spectrum",
         "rank_functions",
     ),

@@ -29,6 +29,8 @@ from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.growing import Growing
 from undistract.algebra.library import Library
 from undistract.algebra.set_labels import number_sets
+from undistract.algebra.sketch import SketchedMoments
+from undistract.algebra.sketched_spectrum import sketch_in_words
 from undistract.algebra.solve_elsewhere import dense_on
 from undistract.algebra.solvers import dense
 from undistract.algebra.spectrum import CUSHION, check_learnable, is_learnable
@@ -181,12 +183,12 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         moments = Moments.of(in_chunks(names.watch(sets)), self.prior)
         return self._learn_anew(moments, names.found)
 
-    def fit_moments(self, moments: Moments, *, taught: Taught | None = None) -> Self:
+    def fit_moments(self, moments: Moments | SketchedMoments, *, taught: Taught | None = None) -> Self:
         """Learn from moments that were summed up elsewhere; their own prior holds.
 
         Parameters
         ----------
-        moments : Moments
+        moments : Moments or SketchedMoments
         taught : Taught, optional
             What people called familiar or confirmed as an anomaly.
 
@@ -200,7 +202,7 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         >>> Focus().fit_moments(moments, taught=Taught([[0, 7, 0, 0]])).n_removed_
         1
         """
-        if not isinstance(moments, Moments):
+        if not isinstance(moments, Moments | SketchedMoments):
             raise InputError(f"fit_moments got {type(moments).__name__}; expected Moments, such as Moments.of(sets).")
         return self._learn_anew(moments, None, taught)
 
@@ -268,6 +270,11 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             sets = at_home(sets)
             if not first and (sets is None) != (before.names == (None,)):
                 raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
+            if isinstance(before.closed, SketchedMoments):
+                raise InputError(
+                    "Focus learned from a sketch, which no row can join later. Sketch the new sets, and join both: "
+                    f"focus.fit_moments(focus.moments_ + SketchedMoments.of(sets, size={before.closed.size}))."
+                )
             if key is not None and before.has(key, len(X)):
                 return self
             wanted = self._wanted()
@@ -355,7 +362,10 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
             )
-        return describe(self.whole_spectrum(), self.cut_, self.projection_.removal)
+        words = describe(self.whole_spectrum(), self.cut_, self.projection_.removal)
+        if isinstance(self.moments_, SketchedMoments):
+            return f"{words}\n{sketch_in_words(self.moments_, self.spectrum_)}"
+        return words
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Name the columns that `transform` returns: as before for "oblique", else focus0, focus1 and so on."""
@@ -365,7 +375,7 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
         return names
 
-    def _learn_anew(self, moments: Moments, feature_names: Any, taught: Taught | None = None) -> Self:
+    def _learn_anew(self, moments: Any, feature_names: Any, taught: Taught | None = None) -> Self:
         """Learn from moments alone: names of features are those given, or none."""
         with self._all_or_nothing():
             self.__dict__.pop("feature_names_in_", None)

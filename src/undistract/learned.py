@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra import Cut, Moments, Projection, Spectrum, cut
+from undistract.algebra import Cut, Moments, Projection, SketchedMoments, Spectrum, cut
 from undistract.algebra.cutoff import check_cut, needed
 from undistract.algebra.growing import Growing
 from undistract.algebra.projection import check_removal
+from undistract.algebra.sketched_spectrum import sketched_cut, sketched_spectrum
 from undistract.algebra.solvers import dense
 from undistract.algebra.spectrum import Solver, check_cushion, is_learnable
 from undistract.arrays import Floats
@@ -49,20 +50,22 @@ class Wanted(NamedTuple):
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
         spectrum, decision = Spectrum.unknown(moments), Cut(0, 1.0, "unknown", ())
         if is_learnable(moments):
-            # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
-            few = self.removal != "eigen" and solve is dense
-            spectrum = Spectrum.of(
-                moments,
-                cushion=self.cushion,
-                absolute=self.absolute_cushion,
-                wanted=needed(self.cutoff, self.n_remove) if few else None,
-                solve=solve,
-            )
-            decision = self._decide(spectrum, may_wait)
+            spectrum = self._spectrum(moments, solve)
+            decision = self._decide(moments, spectrum, may_wait)
         return Solution(spectrum, decision, Projection.of(spectrum, decision.n_removed, self.removal))
 
-    def _decide(self, spectrum: Spectrum, may_wait: bool) -> Cut:
+    def _spectrum(self, moments: Moments | SketchedMoments, solve: Solver) -> Spectrum:
+        if isinstance(moments, SketchedMoments):
+            return sketched_spectrum(moments, cushion=self.cushion, absolute=self.absolute_cushion)
+        # Only "eigen" reads what is kept by its filters; for the others, those that may go are enough.
+        few = self.removal != "eigen" and solve is dense
+        wanted = needed(self.cutoff, self.n_remove) if few else None
+        return Spectrum.of(moments, cushion=self.cushion, absolute=self.absolute_cushion, wanted=wanted, solve=solve)
+
+    def _decide(self, moments: Moments | SketchedMoments, spectrum: Spectrum, may_wait: bool) -> Cut:
         try:
+            if isinstance(moments, SketchedMoments):
+                return sketched_cut(moments, spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
             return cut(spectrum, cutoff=self.cutoff, n_remove=self.n_remove)
         except InputError as error:
             if not may_wait:
@@ -137,10 +140,16 @@ class LearnedDirections:
 
     @property
     def kinds_(self) -> npt.NDArray[Any]:
-        """Say of each direction whether it is distracting, descriptive or constant, (d,)."""
+        """Say of each direction whether it is distracting, descriptive or constant, (d,).
+
+        Unknown is what no two sets show yet, and what lies beyond a sketch.
+        """
         if not is_learnable(self.moments_):
             return np.full(self.n_features_in_, "unknown")
-        return self.whole_spectrum().kinds(self.n_removed_)
+        kinds = self.whole_spectrum().kinds(self.n_removed_)
+        if isinstance(self.moments_, SketchedMoments) and self.moments_.dropped > 0:
+            kinds[self.spectrum_.n_moving :] = "unknown"
+        return kinds
 
     @property
     def filters_(self) -> Floats:

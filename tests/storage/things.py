@@ -19,6 +19,7 @@ from undistract import (
     RidgeMahalanobis,
     Scores,
     SetMoments,
+    SketchedMoments,
     SparseCombinationDetector,
     Spectrum,
     Tail,
@@ -58,6 +59,8 @@ def _things():
         "moments": moments,
         "folded moments": folded(),
         "wide moments": Moments.of({"a": wide[:9], "b": wide[9:20]}),
+        "sketched moments": sketched(),
+        "focus of a sketch": Focus(n_remove=1).fit_moments(sketched()),
         "set moments": SetMoments.of(X),
         "wide set moments": SetMoments.of(wide[:20]),
         "spectrum": Spectrum.of(moments),
@@ -127,6 +130,12 @@ def folded():
         store.KEPT_VALUES = before
 
 
+def sketched(seed=0, first=0):
+    """A sketch that had to drop something."""
+    X = rows(12, seed)
+    return SketchedMoments.of({first + day: X[day == DAYS] for day in range(8)}, size=4)
+
+
 def arrays_of(thing):
     """What a thing does to rows, and all that it shows: a list of arrays and plain values."""
     if isinstance(thing, dict):
@@ -134,6 +143,10 @@ def arrays_of(thing):
     if isinstance(thing, Moments):
         more = Moments.of({"more": rows(thing.n_features, seed=5)}, "uniform")
         return [thing.names, *(one for m in (thing, thing + more) for one in (m.mean, m.within, m.between, m.total))]
+    if isinstance(thing, SketchedMoments):
+        more = sketched(seed=5, first=100)
+        sums = (thing, thing + more)
+        return [thing.names, *(one for m in sums for one in (m.mean, m.rows_inside, m.rows_apart, m.dropped, m.spread))]
     if isinstance(thing, SetMoments):
         joined = thing + SetMoments.of(rows(len(thing.origin), seed=5))
         return [thing.count, thing.mean, thing.scatter, joined.mean, joined.scatter]

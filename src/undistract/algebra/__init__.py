@@ -6,6 +6,7 @@ from undistract.algebra.functions import RankedFunction, rank_functions
 from undistract.algebra.moments import Moments
 from undistract.algebra.projection import Projection
 from undistract.algebra.set_moments import SetMoments
+from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.spectrum import Spectrum
 from undistract.algebra.taught import Taught
 from undistract.algebra.words import describe
@@ -17,6 +18,7 @@ __all__ = [
     "Projection",
     "RankedFunction",
     "SetMoments",
+    "SketchedMoments",
     "Spectrum",
     "Taught",
     "cut",

@@ -119,7 +119,7 @@ class Spectrum:
         solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
         solution, epsilon, n_directions, variances = solved
         evidence = Evidence.of(moments, n_directions)
-        debiased = _debiased(moments, solution, epsilon)
+        debiased = debiased_distraction(moments, solution, epsilon)
         distraction, filters, patterns, n_moving = solution
         uneven = moments.unevenness(patterns)
         return cls(
@@ -162,8 +162,8 @@ class Spectrum:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every direction that varies is known."""
-        return len(self.distraction) == self.n_directions
+        """Whether every direction is known that can be known: no more were left out because nobody asked."""
+        return self.variances is None or len(self.distraction) == self.n_directions
 
     @property
     def n_constant(self) -> int:
@@ -287,8 +287,8 @@ def _shares(parts: Floats, whole: float) -> Floats:
     return parts / max(float(whole), float(np.finfo(np.float64).tiny))
 
 
-def _debiased(moments: Moments, solution: Solution, epsilon: float) -> Floats:
-    """One minus the intraclass correlation of each reading: λ without the wandering of set means.
+def debiased_distraction(moments: Moments, solution: Solution, epsilon: float) -> Floats:
+    """Return one minus the intraclass correlation of each reading: λ without the wandering of set means.
 
     A = Σ P_m S_m/(n_m-1)        Q = (between - Σ P_m(1-P_m) S_m/(n_m(n_m-1))) / (1 - ΣP_m²)
     λ~ = wᵀAw / (wᵀAw + max(wᵀQw, 0))

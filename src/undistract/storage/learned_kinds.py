@@ -8,8 +8,10 @@ import numpy as np
 
 from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
+from undistract.algebra.frequent_directions import FrequentDirections
 from undistract.algebra.growing import Growing
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique
+from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
 from undistract.arrays import LARGEST, Floats, quiet
@@ -55,7 +57,19 @@ def _set_agrees(one: SetMoments) -> None:
     _finite_mean(one)
 
 
-def _finite_mean(moments: SetMoments | Moments) -> None:
+def _sketch_agrees(sketch: SketchedMoments) -> None:
+    for half in (sketch.inside, sketch.apart):
+        width, n_features = half.rows.shape[1], sketch.n_features
+        expect(width == n_features, f"it has rows of {width} for {n_features} features")
+        expect(half.size == sketch.size, "its two parts differ in size")
+    _finite_mean(sketch)
+
+
+def _directions_agree(sketch: FrequentDirections) -> None:
+    expect(len(sketch.rows) <= 2 * sketch.size, f"{len(sketch.rows)} rows for a size of {sketch.size}")
+
+
+def _finite_mean(moments: SetMoments | Moments | SketchedMoments) -> None:
     with quiet():
         expect(np.isfinite(moments.mean).all(), "its mean is not finite")
 
@@ -121,6 +135,35 @@ RECORDS: dict[str, Record] = {
             "store": part(KeptRows, Folded),
         },
         _moments_agree,
+        public=True,
+    ),
+    "FrequentDirections": Record(
+        FrequentDirections,
+        {
+            "size": whole(1, 2**31),
+            "rows": array("n", "d", low=-ROOT, high=ROOT),
+            "dropped": number(0, LARGEST),
+            "mass": number(0, LARGEST),
+        },
+        _directions_agree,
+    ),
+    "SketchedMoments": Record(
+        SketchedMoments,
+        {
+            "names": names,
+            "counts": array("M", dtype=np.int64, low=1, high=2**53),
+            "weights": array("M", low=1e-100, high=1e100),
+            "prior": word("uniform", "by_size", "given"),
+            "origin": array("d"),
+            "offset": array("d"),
+            "inside": part(FrequentDirections),
+            "apart": part(FrequentDirections),
+            "traces": array("M", low=0.0, high=LARGEST),
+            "variances_inside": array("d", low=0.0, high=LARGEST),
+            "variances_apart": array("d", low=0.0, high=LARGEST),
+            "spread": array("d", low=0.0, high=LARGEST),
+        },
+        _sketch_agrees,
         public=True,
     ),
     "Evidence": Record(
@@ -265,7 +308,7 @@ RECORDS["Focus"] = Estimator(
     Focus,
     {
         # The first four are None while rows wait to be asked about.
-        "moments": optional(part(Moments)),
+        "moments": optional(part(Moments, SketchedMoments)),
         "spectrum": optional(part(Spectrum)),
         "cut": optional(part(Cut)),
         "removal": optional(word("kept_span", "eigen", "oblique")),

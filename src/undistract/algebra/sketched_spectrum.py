@@ -1,0 +1,164 @@
+"""From sketched moments to the spectrum, in the row space of the two sketches; nothing of size d × d.
+
+    (BᵀB + α I) · w = λ · (BᵀB + GᵀG + (α + ε) I) · w          α = dropped / 2
+
+`within` lies between BᵀB and BᵀB + dropped · I. The middle of the two is wrong by half as much as either; of none, half
+and all of it given back, half came closest to the spectrum of all rows (benchmarks/sketch_error.py). In odds λ/(1-λ):
+
+    (odds - dropped/2ε) / (1 + dropped_apart/ε)  ≤  odds of all rows  ≤  odds + dropped/2ε
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, qr, svd
+
+from undistract.algebra.cutoff import Cut, cut
+from undistract.algebra.evidence import Evidence
+from undistract.algebra.sketch import SketchedMoments
+from undistract.algebra.solvers import Solution
+from undistract.algebra.spectrum import CUSHION, Spectrum, check_cushion, check_learnable, debiased_distraction
+from undistract.arrays import Floats
+from undistract.errors import InputError
+
+COMPENSATION = 0.5
+
+
+def sketched_spectrum(
+    moments: SketchedMoments, *, cushion: float = CUSHION, absolute: bool = False, compensation: float = COMPENSATION
+) -> Spectrum:
+    """Solve the eigenproblem of a sketch; `Spectrum.of` does it for all rows.
+
+    Directions beyond the sketch get no vectors: at most `dropped` varies there inside sets.
+
+    Parameters
+    ----------
+    moments : SketchedMoments
+    cushion, absolute
+        As in `Spectrum.of`, but above 0: without a cushion, directions count that barely vary, and a sketch has none.
+    compensation : float, default=0.5
+        Which share of what the sketch dropped is given back, alike in all directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
+    >>> spectrum = sketched_spectrum(SketchedMoments.of(sets, size=64))
+    >>> spectrum.patterns.shape[0], spectrum.distraction[:3].round(2)
+    (500, array([0.97, 0.97, 0.96]))
+    """
+    known: Any = moments  # it answers all that these two ask of Moments
+    check_learnable(known)
+    check_cushion(cushion)
+    variances = moments.variances
+    n_varying = int((variances > 0).sum())
+    epsilon = float(cushion if absolute else cushion * variances.sum() / max(n_varying, 1))
+    if n_varying == 0:
+        return replace(Spectrum.unknown(known), cushion=epsilon)
+    if cushion == 0:
+        raise InputError(
+            "cushion is 0, but a sketch drops directions that barely vary, and without a cushion they count as much as "
+            "any. Give a cushion above 0, such as 0.1, or sum up all rows with Moments.of."
+        )
+    solution = _solve(moments.rows_inside, moments.rows_apart, epsilon, compensation * moments.dropped)
+    # All that varies speaks for itself, whether the sketch holds it or not.
+    evidence = Evidence.of(known, max(min(n_varying, moments.n_rows - 1), len(solution.distraction)))
+    debiased = debiased_distraction(known, solution, epsilon)
+    distraction, filters, patterns, n_moving = solution
+    uneven = moments.unevenness(patterns)
+    return Spectrum(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, uneven, evidence)
+
+
+def _solve(inside: Floats, apart: Floats, epsilon: float, alpha: float) -> Solution:
+    """Solve where either sketch has rows."""
+    # A triangle first: a Gram matrix would square the condition.
+    basis, triangle = qr(np.vstack([inside, apart]).T, mode="economic", check_finite=False)
+    axes, lengths, sources = svd(triangle, full_matrices=False, check_finite=False)
+    rounding = 8 * len(lengths) * float(np.finfo(np.float64).eps)
+    real = lengths > rounding * lengths[0]
+    axes, lengths, sources = axes[:, real], lengths[real], sources[real]
+    half = sources[:, : len(inside)] * lengths[:, None]  # (q, rows inside)
+    within = half @ half.T  # in the coordinates basis · axes
+    within[np.diag_indices_from(within)] += alpha
+    roots = np.sqrt(lengths**2 + alpha + epsilon)
+    values, vectors = eigh(within / np.outer(roots, roots), driver="evd", overwrite_a=True, check_finite=False)
+    distraction, vectors = np.clip(values[::-1], 0.0, 1.0), vectors[:, ::-1]
+    filters = basis @ (axes @ (vectors / roots[:, None]))
+    patterns = basis @ (axes @ (vectors * roots[:, None]))
+    squares = np.linalg.svd(half, compute_uv=False) ** 2 if alpha == 0 else np.ones(len(lengths))
+    n_moving = int((squares > rounding**2 * lengths[0] ** 2).sum())
+    distraction[n_moving:] = 0.0
+    return Solution(distraction, filters, patterns, n_moving)
+
+
+def between_which(moments: SketchedMoments, spectrum: Spectrum) -> tuple[Floats, Floats]:
+    """Return the least and the largest distraction that all rows can have in place of each of the sketch, (q,) each."""
+    if spectrum.cushion == 0:
+        return spectrum.distraction, spectrum.distraction
+    tiny = float(np.finfo(np.float64).tiny)
+    odds = spectrum.distraction / np.maximum(1.0 - spectrum.distraction, tiny)
+    half = COMPENSATION * moments.dropped / spectrum.cushion
+    least = np.maximum(odds - half, 0.0) / (1 + moments.dropped_apart / spectrum.cushion)
+    most = odds + half
+    return least / (1 + least), most / (1 + most)
+
+
+def sketched_cut(
+    moments: SketchedMoments, spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | None = None
+) -> Cut:
+    """Decide which directions go, as `cut` does, and say where the sketch leaves it open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
+    >>> sketch = SketchedMoments.of(sets, size=64)
+    >>> sketched_cut(sketch, sketched_spectrum(sketch), cutoff=0.9).cautions[-1]
+    'The sketch of size 64 leaves open which directions read 0.9 or more: 18 to 26 of all rows do...'
+    """
+    decision = cut(spectrum, cutoff=cutoff, n_remove=n_remove)
+    cautions = list(decision.cautions)
+    if decision.rule != "number":
+        least, most = between_which(moments, spectrum)
+        sure, possible = int((least >= decision.cutoff).sum()), int((most >= decision.cutoff).sum())
+        if sure < possible:
+            cautions.append(
+                f"The sketch of size {moments.size} leaves open which directions read {decision.cutoff:g} or more: "
+                f"{sure} to {possible} of all rows do. Give it a larger size, or the spectrum a larger cushion."
+            )
+    return replace(decision, cautions=tuple(cautions))
+
+
+def sketch_in_words(moments: SketchedMoments, spectrum: Spectrum) -> str:
+    """Say that it is a sketch, what it holds, and how far it can be wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
+    >>> sketch = SketchedMoments.of(sets, size=64)
+    >>> print(sketch_in_words(sketch, sketched_spectrum(sketch)))
+    Sketch: size 64, with 68% of the variation inside sets; shares are of what it holds. Any direction may vary inside
+    sets by 4.3 cushions more than it holds (by theory at most 16). What is called constant may be beyond the sketch.
+    The first direction reads 0.973, of all rows 0.971 to 0.974.
+    """
+    if moments.dropped == 0 and moments.dropped_apart == 0:
+        return f"Sketch: size {moments.size}; it dropped nothing, so all of this is exact."
+    low, high = between_which(moments, spectrum)
+    first = (
+        f" The first direction reads {spectrum.distraction[0]:.3f}, of all rows {low[0]:.3f} to {high[0]:.3f}."
+        if len(low)
+        else ""
+    )
+    epsilon = max(spectrum.cushion, float(np.finfo(np.float64).tiny))
+    return (
+        f"Sketch: size {moments.size}, with {moments.held:.0%} of the variation inside sets; shares are of what it "
+        f"holds. Any direction may vary inside sets by {moments.dropped / epsilon:.2g} cushions more than it holds "
+        f"(by theory at most {moments.bound / epsilon:.2g}). What is called constant may be beyond the sketch.{first}"
+    )

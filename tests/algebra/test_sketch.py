@@ -1,0 +1,145 @@
+"""A sketch in the hands of `Focus`: it finds what all rows show, says how sure it is, and refuses what it cannot do."""
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+
+from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments
+from undistract.algebra.sketched_spectrum import between_which, sketched_spectrum
+
+
+def lit_sets(n_sets=60, n_rows=40, width=400, seed=0, mixed=True):
+    """Sets whose features fall off slowly, all lit from two sides by chance."""
+    rng = np.random.default_rng(seed)
+    scale = (1 + np.arange(width)) ** -0.5
+    mix = np.linalg.qr(rng.normal(size=(width, width)))[0] if mixed else np.eye(width)
+    light = np.linalg.qr(rng.normal(size=(width, 2)))[0].T
+    strength = np.sqrt((scale**2).sum() / 4)
+    return {
+        f"day {m}": ((rng.normal(size=(n_rows, width)) + 2 * rng.normal(size=width)) * scale) @ mix
+        + strength * rng.normal(size=(n_rows, 2)) @ light
+        for m in range(n_sets)
+    }
+
+
+quietly = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
+
+
+@quietly
+@pytest.mark.parametrize("mixed", [False, True])
+def test_a_sketch_a_tenth_as_wide_finds_the_light(mixed):
+    sets = lit_sets(mixed=mixed)
+    sketch, exact = (Focus(n_remove=2).fit_moments(kind.of(sets)) for kind in (_Forty, Moments))
+    assert np.degrees(subspace_angles(sketch.patterns_[:, :2], exact.patterns_[:, :2])).max() < 2
+    assert sketch.distraction_[:2] == pytest.approx(exact.distraction_[:2], abs=0.002)
+    fresh = np.concatenate(list(lit_sets(n_sets=2, mixed=mixed).values()))
+    assert sketch.transform(fresh).shape == exact.transform(fresh).shape == (80, 398)
+    assert sketch.denoise(fresh) == pytest.approx(exact.denoise(fresh), abs=0.05 * np.abs(fresh).max())
+
+
+class _Forty:
+    @staticmethod
+    def of(sets):
+        return SketchedMoments.of(sets, size=40)
+
+
+@quietly
+def test_half_of_what_was_dropped_given_back_comes_closer_than_none_or_all():
+    sets = lit_sets()
+    exact = Focus().fit_moments(Moments.of(sets)).distraction_[:20]
+    sketch = SketchedMoments.of(sets, size=40)
+    none, half, whole = (
+        np.abs(sketched_spectrum(sketch, compensation=share).distraction[:20] - exact).max() for share in (0, 0.5, 1)
+    )
+    assert half < none / 2
+    assert half < whole
+
+
+@quietly
+def test_describe_says_that_it_is_a_sketch_and_how_far_it_can_be_wrong():
+    sketch = SketchedMoments.of(lit_sets(), size=40)
+    focus = Focus(n_remove=2).fit_moments(sketch)
+    least, most = between_which(sketch, focus.spectrum_)
+    assert f"Sketch: size 40, with {sketch.held:.0%} of the variation inside sets" in focus.describe()
+    assert f"of all rows {least[0]:.3f} to {most[0]:.3f}" in focus.describe()
+    exact = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=2400))
+    assert "dropped nothing, so all of this is exact" in exact.describe()
+
+
+def test_a_cut_that_the_sketch_leaves_open_is_a_warning_with_numbers():
+    sketch = SketchedMoments.of(lit_sets(), size=10)
+    with pytest.warns(EvidenceWarning) as told:
+        Focus(cutoff=0.9).fit_moments(sketch)
+    words = [str(one.message) for one in told]
+    assert any("The sketch of size 10 leaves open which directions read 0.9 or more" in one for one in words)
+    # Directions beyond the sketch are counted among those that vary.
+    assert any("at least 341 of the 400 that vary" in one for one in words)
+
+
+@quietly
+def test_directions_beyond_the_sketch_are_not_called_constant():
+    focus = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=10))
+    kinds = focus.kinds_
+    assert list(kinds[:2]) == ["distracting", "distracting"]
+    assert set(kinds[len(focus.spectrum_.distraction) :]) == {"unknown"}
+    exact = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=2400))
+    assert "unknown" not in exact.kinds_
+
+
+def test_features_on_which_nothing_varies_leave_nothing_to_remove():
+    with pytest.warns(EvidenceWarning, match="Nothing varies"):
+        focus = Focus().fit_moments(SketchedMoments.of(np.ones((3, 4, 5)), size=2))
+    assert focus.n_removed_ == 0
+    assert focus.transform(np.zeros((2, 5))).shape == (2, 5)
+
+
+def test_a_single_precision_memory_map_is_sketched_like_its_doubles(tmp_path):
+    sets = {name: rows.astype(np.float32) for name, rows in lit_sets(n_sets=5, width=50).items()}
+    np.save(tmp_path / "rows.npy", np.stack(list(sets.values())))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    narrow = SketchedMoments.of(mapped, size=20)
+    wide = SketchedMoments.of([rows.astype(float) for rows in sets.values()], size=20)
+    assert (narrow.rows_inside == wide.rows_inside).all()
+
+
+@pytest.mark.parametrize("size", [0, -3, 2.5, True, "many", None])
+def test_a_size_that_is_no_number_of_directions_is_refused(size):
+    with pytest.raises(InputError, match="expected how many directions the sketch holds"):
+        SketchedMoments.of(lit_sets(n_sets=2, width=5), size=size)
+
+
+def test_what_a_sketch_cannot_do_is_refused_with_words():
+    sets = lit_sets(n_sets=4, width=30)
+    sketch = SketchedMoments.of(sets, size=8)
+    with pytest.raises(InputError, match="'day 0' is already in these moments"):
+        sketch + sketch
+    with pytest.raises(InputError, match="'day 1' is already in these moments"):
+        SketchedMoments.of([("day 1", np.ones((2, 3))), ("day 2", np.ones((2, 3))), ("day 1", np.ones((2, 3)))])
+    with pytest.raises(InputError, match="prior 'uniform' and size 8, the other with 'by_size' and 9"):
+        sketch + SketchedMoments.of({"other": sets["day 0"]}, "by_size", size=9)
+    with pytest.raises(InputError, match="has 3 features, the others have 30"):
+        sketch + SketchedMoments.of({"other": np.ones((2, 3))}, size=8)
+    for one, other in ((sketch, Moments.of({"x": sets["day 0"]})), (Moments.of({"x": sets["day 0"]}), sketch)):
+        with pytest.raises(InputError, match="Make a sketch of its sets too"):
+            one + other
+    with pytest.raises(InputError, match="came as SetMoments"):
+        SketchedMoments.of({"x": SetMoments.of(sets["day 0"])})
+    with pytest.raises(InputError, match="There are no sets"):
+        SketchedMoments.of([])
+    with pytest.raises(InputError, match="cushion is 0"):
+        Focus(cushion=0).fit_moments(sketch)
+    with pytest.raises(InputError, match="leave the range of numbers"):
+        SketchedMoments.of({"x": sets["day 0"] * 1e200})
+    with pytest.raises(InputError, match="1 set cannot show"):
+        Focus().fit_moments(SketchedMoments.of({"x": sets["day 0"]}))
+
+
+@quietly
+def test_a_focus_of_a_sketch_says_how_to_learn_on():
+    sets = lit_sets(n_sets=6, width=30)
+    names = list(sets)
+    focus = Focus(n_remove=1).fit_moments(SketchedMoments.of({name: sets[name] for name in names[:4]}, size=8))
+    with pytest.raises(InputError, match=r"focus.moments_ \+ SketchedMoments.of\(sets, size=8\)"):
+        focus.partial_fit(sets[names[4]], sets=["new"] * 40)
+    more = SketchedMoments.of({name: sets[name] for name in names[4:]}, size=8)
+    assert focus.fit_moments(focus.moments_ + more).moments_.n_sets == 6
