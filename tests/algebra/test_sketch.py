@@ -77,6 +77,20 @@ def test_a_cut_that_the_sketch_leaves_open_is_a_warning_with_numbers():
 
 
 @quietly
+@pytest.mark.parametrize("size", [5, 20, 60])
+@pytest.mark.parametrize("settings", [{}, {"cutoff": 0.9}, {"cutoff": 0.95, "cushion": 0.02}], ids=str)
+def test_a_sketch_never_removes_more_than_all_rows_would(size, settings):
+    """Half of a large drop, given back, alone lifts every direction over the cut-off."""
+    for n_sets in (60, 200):  # fewer sets than features, and more: the automatic rule differs
+        sets = lit_sets(n_sets=n_sets, n_rows=30, width=120)
+        few, every = (
+            Focus(**settings).fit_moments(one) for one in (SketchedMoments.of(sets, size=size), Moments.of(sets))
+        )
+        passing = int((every.distraction_ >= min(every.cutoff_, few.cutoff_)).sum())
+        assert few.n_removed_ <= passing
+
+
+@quietly
 def test_directions_beyond_the_sketch_are_not_called_constant():
     focus = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=10))
     kinds = focus.kinds_

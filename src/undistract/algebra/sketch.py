@@ -199,8 +199,9 @@ class SketchedMoments:
         if not isinstance(other, SketchedMoments):
             return self.__radd__(other)
         same_features(self.n_features, other.n_features, f"Set {other.names[0]!r}")
-        for name in set(self.names) & set(other.names):
-            raise twice(name)
+        known = set(self.names)
+        if again := [name for name in other.names if name in known]:
+            raise twice(again[0])
         if (self.prior, self.size) != (other.prior, other.size):
             raise InputError(
                 f"One side was sketched with prior {self.prior!r} and size {self.size}, the other with "

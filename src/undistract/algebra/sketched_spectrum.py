@@ -16,11 +16,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
-from undistract.algebra.cutoff import Cut, cut
+from undistract.algebra.cutoff import STANDING_APART, Cut, cut
 from undistract.algebra.evidence import Evidence
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.solvers import Solution
-from undistract.algebra.spectrum import CUSHION, Spectrum, check_cushion, check_learnable, debiased_distraction
+from undistract.algebra.spectrum import (
+    AUTOMATIC_CUTOFF,
+    CUSHION,
+    Spectrum,
+    check_cushion,
+    check_learnable,
+    debiased_distraction,
+)
 from undistract.arrays import Floats
 from undistract.errors import InputError
 
@@ -110,7 +117,9 @@ def between_which(moments: SketchedMoments, spectrum: Spectrum) -> tuple[Floats,
 def sketched_cut(
     moments: SketchedMoments, spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | None = None
 ) -> Cut:
-    """Decide which directions go, as `cut` does, and say where the sketch leaves it open.
+    """Decide which directions go, as `cut` does, but by a cut-off only those that surely pass it with all rows.
+
+    What a small sketch gives back alone can lift every direction over the cut-off: when the evidence is thin, it keeps.
 
     Examples
     --------
@@ -119,19 +128,23 @@ def sketched_cut(
     >>> sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
     >>> sketch = SketchedMoments.of(sets, size=64)
     >>> sketched_cut(sketch, sketched_spectrum(sketch), cutoff=0.9).cautions[-1]
-    'The sketch of size 64 leaves open which directions read 0.9 or more: 18 to 26 of all rows do...'
+    'The sketch of size 64 leaves open which directions read 0.9 or more: 18 surely do, 26 of those it holds may...'
     """
     decision = cut(spectrum, cutoff=cutoff, n_remove=n_remove)
     cautions = list(decision.cautions)
-    if decision.rule != "number":
-        least, most = between_which(moments, spectrum)
-        sure, possible = int((least >= decision.cutoff).sum()), int((most >= decision.cutoff).sum())
-        if sure < possible:
-            cautions.append(
-                f"The sketch of size {moments.size} leaves open which directions read {decision.cutoff:g} or more: "
-                f"{sure} to {possible} of all rows do. Give it a larger size, or the spectrum a larger cushion."
-            )
-    return replace(decision, cautions=tuple(cautions))
+    if decision.rule == "number":
+        return replace(decision, cautions=tuple(cautions))
+    # A gap puts the cut-off at a direction's own value, which none can surely reach.
+    gap = decision.rule == "auto" and decision.cutoff < AUTOMATIC_CUTOFF
+    needed = STANDING_APART if gap else decision.cutoff
+    sure, possible = (int((bound >= needed).sum()) for bound in between_which(moments, spectrum))
+    if sure < possible:
+        cautions.append(
+            f"The sketch of size {moments.size} leaves open which directions read {needed:g} or more: {sure} surely "
+            f"do, {possible} of those it holds may. {min(decision.n_removed, sure)} removed. Give it a larger size, or "
+            "the spectrum a larger cushion."
+        )
+    return replace(decision, n_removed=min(decision.n_removed, sure), cautions=tuple(cautions))
 
 
 def sketch_in_words(moments: SketchedMoments, spectrum: Spectrum) -> str:
