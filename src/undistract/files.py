@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
@@ -12,7 +12,7 @@ from typing import IO, Any, Self
 from undistract.errors import FileError
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
+def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[Path], None]) -> Path:
     """Write a file at once: beside it first, then in its place.
 
     Killed half-way, or with the disk full, the old file stays as it was. A file that is replaced keeps its
@@ -21,7 +21,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
     Parameters
     ----------
     path : str or path
-    data : bytes
+    data : bytes or callable
+        What is to be in it, or what writes it there: a large file need not be in memory twice.
 
     Returns
     -------
@@ -36,7 +37,10 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
     b'calm'
     """
     with WholeFile(path) as file:
-        file.write(data)
+        if isinstance(data, bytes):
+            file.write(data)
+        else:
+            file.written_by(data)
     return file.path
 
 
@@ -85,6 +89,16 @@ class WholeFile:
             self._file.write(data)
             if at is not None:
                 self._file.seek(0, os.SEEK_END)
+
+    def written_by(self, write: Callable[[Path], None]) -> None:
+        """Let somebody else write it; they may put another file in its place, with permissions of its own."""
+        assert self._file is not None
+        with self._in_words():
+            self._file.close()
+            mode = self._beside.stat().st_mode & 0o7777
+            write(self._beside)
+            self._beside.chmod(mode)
+            self._file = self._beside.open("rb+")
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:

@@ -7,11 +7,12 @@ import stat
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from undistract import FileError, Scores, load, save
+from undistract import FileError, Moments, Scores, load, save
 from undistract.files import write_whole
 
 LARGE = 1_000_000  # bytes, so that writing takes a while
@@ -86,6 +87,26 @@ def test_permissions_and_links_are_kept(tmp_path):
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_saved_model_keeps_permissions_too_and_a_new_one_has_those_of_any_new_file(tmp_path):
+    """The library that writes it puts a file of its own there, which only its owner may read."""
+    (tmp_path / "plain").touch()
+    path = save(Scores("old", [1.0]), tmp_path / "x.scores")
+    assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    path.chmod(0o640)
+    save(Scores("new", [1.0]), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["plain", "x.scores"]
+
+
+def test_a_file_is_not_in_memory_twice_to_be_saved(tmp_path):
+    moments = Moments.of({name: np.ones((50, 20_000)) for name in "ab"})
+    tracemalloc.start()
+    save(moments, tmp_path / "wide")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * (tmp_path / "wide").stat().st_size
 
 
 def test_a_missing_folder_is_named(tmp_path):

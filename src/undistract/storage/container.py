@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_safetensors
+from safetensors.numpy import save_file
 
 from undistract.errors import FileError, InputError
 from undistract.files import write_whole
@@ -42,7 +43,15 @@ def write_container(path: str | os.PathLike[str], header: Mapping[str, Any], arr
             f"The names and settings take {len(text)} bytes, a file holds {LARGEST_HEADER // 2}. "
             "Give sets shorter names, or join some of them."
         )
-    return write_whole(path, to_safetensors(dict(arrays), metadata={FORMAT: text}))
+
+    def write(beside: Path) -> None:
+        try:
+            save_file(dict(arrays), beside, metadata={FORMAT: text})
+        except SafetensorError as error:  # of the disk: the arrays are as they must be
+            found = re.search(r"os error (\d+)", str(error))
+            raise (OSError(int(found[1]), os.strerror(int(found[1]))) if found else OSError(str(error))) from error
+
+    return write_whole(path, write)
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from undistract.workflow.score_files import write_scores
 from undistract.workflow.scoring import ScoredSets
 
 ENDINGS = (".onnx", ".npz")
+
+# Values of a basis of all that is kept: beyond 1 GB it is left out.
+LARGEST_BASIS = 2**27
 
 
 def open_file(path: str | Path) -> Model | ScoredSets:
@@ -55,7 +59,8 @@ def convert(thing: Model | ScoredSets, path: str | Path) -> Path:
     ----------
     thing : Model or ScoredSets
         A model becomes .onnx (rows in, rows without what distracts out) or .npz (its arrays); scores become .csv,
-        .parquet or .npz.
+        .parquet or .npz. With more than some 11 000 features, .npz has no `components`: what is kept is the orthogonal
+        complement of `patterns`, and a basis of it takes more than 1 GB.
     path : path
 
     Examples
@@ -81,13 +86,14 @@ def convert(thing: Model | ScoredSets, path: str | Path) -> Path:
 def _write_arrays(model: Model, path: str | Path) -> Path:
     focus = model.focus
     held = io.BytesIO()
+    basis: dict[str, Any] = {"components": focus.components_} if focus.n_features_in_**2 <= LARGEST_BASIS else {}
     np.savez_compressed(
         held,
         mean=focus.moments_.mean,
         distraction=focus.distraction_,
         patterns=focus.patterns_[:, : focus.n_removed_],
         filters=focus.filters_[:, : focus.n_removed_],
-        components=focus.components_,
         feature_names=np.array(model.feature_names or ()),
+        **basis,
     )
     return write_whole(path, held.getvalue())
