@@ -44,15 +44,14 @@ class _Forty:
 
 
 @quietly
-def test_half_of_what_was_dropped_given_back_comes_closer_than_none_or_all():
+def test_giving_back_half_of_what_was_dropped_comes_closer_than_giving_back_none():
     sets = lit_sets()
     exact = Focus().fit_moments(Moments.of(sets)).distraction_[:20]
     sketch = SketchedMoments.of(sets, size=40)
-    none, half, whole = (
-        np.abs(sketched_spectrum(sketch, compensation=share).distraction[:20] - exact).max() for share in (0, 0.5, 1)
+    none, half = (
+        np.abs(sketched_spectrum(sketch, compensation=share).distraction[:20] - exact).max() for share in (0, 0.5)
     )
     assert half < none / 2
-    assert half < whole
 
 
 @quietly

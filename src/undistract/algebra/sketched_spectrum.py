@@ -2,8 +2,8 @@
 
     (BᵀB + α I) · w = λ · (BᵀB + GᵀG + (α + ε) I) · w          α = dropped / 2
 
-`within` lies between BᵀB and BᵀB + dropped · I. The middle of the two is wrong by half as much as either; of none, half
-and all of it given back, half came closest to the spectrum of all rows (benchmarks/sketch_error.py). In odds λ/(1-λ):
+`within` lies between BᵀB and BᵀB + dropped · I, and the middle of the two is wrong by half as much as either can be. On
+data (benchmarks/sketch_error.py) giving back half or all came out alike, and none far behind. In odds λ/(1-λ):
 
     (odds - dropped/2ε) / (1 + dropped_apart/ε)  ≤  odds of all rows  ≤  odds + dropped/2ε
 """
