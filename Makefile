@@ -9,7 +9,7 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws fuzz soak paper quality format clean
+.PHONY: help demo test check laws fuzz soak paper quality bench format clean
 
 help:
 	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
@@ -20,6 +20,7 @@ help:
 	@echo "make soak     200 kills of a server, 50 full disks, 50 kills of a learner: nothing is lost or doubled (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
+	@echo "make bench    fit, transform and update against dsyrk and peers, and how cost grows (ten minutes; FULL=1 for all)"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 
@@ -65,6 +66,10 @@ quality: $(VENV)/plot+tables.ready
 	$(QUALITY) --part choose --seeds 1
 	$(QUALITY) --part report --seeds 5
 	$(BIN)/python -m benchmarks.quality.table out/quality.csv --page out/quality.html > out/quality.md
+
+ROUNDS ?= 3
+bench: $(VENV)/plot+bench.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed.run $(if $(FULL),--full) --rounds $(ROUNDS) --save out/speed.csv --plot out/speed.png
 
 format: $(VENV)/check.ready
 	$(BIN)/ruff format .

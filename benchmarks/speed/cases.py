@@ -1,0 +1,100 @@
+"""The cases: rows with a known distractor, float64, sorted by set, the same for everybody.
+
+    row = noise + mean of its set + amplitude · distractor
+
+The noise fades from feature to feature. Set means differ along every feature as much as the noise. A few orthonormal
+directions vary four times as much as the noise in every set, and no set mean moves along them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from undistract.arrays import Floats, Ints
+
+STRENGTH = 4.0  # standard deviation along a distractor; the noise has 1 at most
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Case:
+    """How many rows, features and sets, and which ratio of a fit to dsyrk we ask for."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_sets: int
+    ask: float | None = None
+    reduced: str = ""  # what is smaller than in the full case
+
+    @property
+    def n_distractors(self) -> int:
+        """How many directions distract: one in sixteen, and fewer than a set has rows."""
+        return max(1, min(self.n_features // 16, self.n_rows // 8))
+
+    @property
+    def square(self) -> float:
+        """Megabytes of one d × d matrix."""
+        return 8e-6 * self.n_features**2
+
+    @property
+    def words(self) -> str:
+        """Sizes as they are written in tables."""
+        return f"{self.n_rows} × {self.n_features}, {self.n_sets} sets"
+
+    def with_rows(self, n_rows: int) -> Case:
+        """Return the case with fewer rows, as many in each set; there is no ask for it."""
+        n_sets = max(2, self.n_sets * n_rows // self.n_rows)
+        return replace(self, n_rows=n_rows, n_sets=n_sets, ask=None, reduced=f"rows, 1/{self.n_rows // n_rows}")
+
+
+FULL = {
+    case.name: case
+    for case in (
+        Case("A", 95_400, 784, 954, 1.25),
+        Case("B", 1_000_000, 128, 1000, 1.15),
+        Case("C", 20_000, 2048, 200, 1.3),
+        Case("D", 2000, 4096, 40, 2.5),
+        Case("E", 500, 20_000, 10, 1.6),
+        Case("F", 1_000_000, 16, 100_000, 4.0),
+    )
+}
+# With half a million rows and more, a half or a quarter still has hundreds of rows for each feature. The others are
+# short as they are.
+REDUCED = FULL | {"A": FULL["A"].with_rows(47_700), "B": FULL["B"].with_rows(250_000)}
+TINY = Case("tiny", 400, 8, 10)  # learned first, so that every library is loaded before the clock runs
+# The ask of case F where numba compiles the sums.
+ASK_WITH_NUMBA = 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows of a case."""
+
+    X: Floats  # (n, d), C order
+    labels: Ints  # (n,), sorted
+    distractors: Floats  # (r, d), orthonormal
+
+
+def sample(case: Case, seed: int = 0) -> Sample:
+    """Draw the rows of a case in place, block by block: drawing needs no more memory than they do."""
+    rng = np.random.default_rng([seed, case.n_rows, case.n_features, case.n_sets])
+    scale = np.linspace(1.0, 0.5, case.n_features)  # (d,)
+    directions = np.linalg.qr(rng.normal(size=(case.n_features, case.n_distractors)))[0].T  # (r, d)
+    labels = np.arange(case.n_rows) * case.n_sets // case.n_rows
+    X = np.empty((case.n_rows, case.n_features))
+    means = np.empty((0, case.n_features))
+    first = 0  # the set of means[0]
+    for start in range(0, case.n_rows, BLOCK):
+        rows, sets = X[start : start + BLOCK], labels[start : start + BLOCK]
+        # Only the means that this block touches are held: at 1e5 sets they would be as large as the rows.
+        fresh = rng.normal(size=(sets[-1] + 1 - first - len(means), case.n_features)) * scale
+        means = np.concatenate([means, fresh - (fresh @ directions.T) @ directions])[sets[0] - first :]
+        first = int(sets[0])
+        rng.standard_normal(out=rows)
+        rows *= scale
+        rows += means[sets - first]
+        rows += (STRENGTH * rng.normal(size=(len(rows), len(directions)))) @ directions
+    return Sample(X, labels, directions)

@@ -1,0 +1,67 @@
+"""Measure speed, print the tables, save the results and the picture.
+
+    python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--save out/speed.csv] [--plot out/speed.png]
+
+Minutes at reduced sizes; with --full the sizes of every case as they are asked for, and more patience with rivals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.speed import cases, growth
+from benchmarks.speed.fits import fits
+from benchmarks.speed.picture import draw
+from benchmarks.speed.results import Result, write
+from benchmarks.speed.steps import TRANSFORMS, transforms, updates
+from benchmarks.speed.table import plain, tables
+
+OTHERS = ("transform", "update", "growth")
+# CPU seconds after which a rival is stopped.
+PATIENCE = {False: 10.0, True: 150.0}
+
+
+def measure(wanted: list[str], *, full: bool, rounds: int, say: Callable[[str], None] = print) -> Iterator[Result]:
+    """Measure the cases and the other parts that are wanted, in order."""
+    sizes = cases.FULL if full else cases.REDUCED
+    for name in wanted:
+        say(f"{name} …")
+        if name in sizes:
+            yield from fits(sizes[name], rounds, PATIENCE[full], say)
+        elif name == "growth":
+            yield from growth.grown(growth.FULL if full else growth.REDUCED, rounds)
+        else:
+            for case in TRANSFORMS:
+                yield from {"transform": transforms, "update": updates}[name](case, rounds)
+
+
+def main() -> None:
+    everything = [*cases.FULL, *OTHERS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="no smaller sizes")
+    parser.add_argument("--cases", nargs="+", choices=everything, default=everything, metavar="CASE",
+                        help=f"some of {', '.join(everything)}")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--save", type=Path, default=Path("out/speed.csv"))
+    parser.add_argument("--plot", type=Path, help="draw how cost grows; needs growth among the cases")
+    asked = parser.parse_args()
+    if asked.plot and "growth" not in asked.cases:
+        parser.error("--plot draws growth, which is not among the cases")
+    begun = time.monotonic()
+    results = []
+    for one in measure(asked.cases, full=asked.full, rounds=asked.rounds):
+        results.append(one)
+        write(asked.save, results)  # a run that is stopped leaves what it found
+    for table in tables(results):
+        print(f"\n{plain(table)}")
+    if asked.plot:
+        asked.plot.parent.mkdir(parents=True, exist_ok=True)
+        draw(results, asked.plot)
+    print(f"\nSaved {asked.save} after {(time.monotonic() - begun) / 60:.1f} minutes.")
+
+
+if __name__ == "__main__":
+    main()
