@@ -80,10 +80,10 @@ def grown(sizes: Growth, rounds: int) -> Iterator[Result]:
         )  # fmt: skip
 
 
-def slope(results: Sequence[Result], part: str, name: str, least: float = 0.0) -> float:
-    """Fit seconds ~ size^slope on log-log axes, for sizes from `least` on."""
+def slope(results: Sequence[Result], part: str, name: str) -> float:
+    """Fit seconds ~ size^slope on log-log axes."""
     points = [(getattr(one, part), one.seconds) for one in results if one.part == part and one.name == name]
-    x, y = np.log([point for point in points if point[0] >= least]).T
+    x, y = np.log(points).T
     return float(np.polyfit(x, y, 1)[0])
 
 
@@ -103,7 +103,11 @@ def promises(results: Sequence[Result]) -> list[Promise]:
     made = []
     if len(parts["rows"]) > 1:
         value = slope(results, "rows", OURS.name)
-        made.append(Promise("time grows with rows, slope 1.0 ± 0.1", f"{value:.2f}", abs(value - 1) <= 0.1))
+        made.append(
+            Promise(
+                "time grows with rows, slope 1.0 ± 0.1", f"{value:.2f}{_late(parts['rows'])}", abs(value - 1) <= 0.1
+            )
+        )
     if len(parts["sets"]) > 1:
         times = [one.seconds for one in parts["sets"]]
         value, fewest, most = max(times) / min(times), parts["sets"][0].sets, parts["sets"][-1].sets
@@ -114,3 +118,11 @@ def promises(results: Sequence[Result]) -> list[Promise]:
         words = f"memory is flat from {less.rows} to {more.rows} rows, below 1.2×"
         made.append(Promise(words, f"{value:.2f}×", value < 1.2))
     return made
+
+
+def _late(ours: Sequence[Result]) -> str:
+    """Say the slope over the last factor of ten too, where what a fit costs at all weighs least."""
+    late = [one for one in ours if 10 * one.rows >= ours[-1].rows]
+    if not 1 < len(late) < len(ours):
+        return ""
+    return f" ({slope(late, 'rows', OURS.name):.2f} from {late[0].rows} rows on)"

@@ -11,9 +11,9 @@ from benchmarks.speed.results import Result
 from undistract.report.plots import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
 
 TITLES = {
-    "rows": "Ten times the rows, ten times the cost",
-    "features": "Features cost more than their number",
-    "sets": "As many rows in more sets",
+    "rows": "More rows",
+    "features": "More features",
+    "sets": "More sets of as many rows in all",
 }
 LOOKS = {OURS.name: (AMBER, "o", 2.4), FLOOR.name: (GREY, "s", 1.6), COVARIANCE.name: (BLUE, "^", 1.6)}
 
@@ -33,7 +33,6 @@ def _panel(axes: object, found: list[Result], part: str) -> None:
              "sets": "{0.rows} rows, {0.features} features"}[part].format(found[0])  # fmt: skip
     for name, (colours, marker, width) in LOOKS.items():
         points = [(getattr(one, part), one.seconds) for one in found if one.name == name]
-        # The last half of the sizes is where the cost itself shows, not what a call costs at all.
         label = f"{name}, slope {slope(found, part, name):.2f}"
         axes.plot(*zip(*points, strict=True), marker=marker, color=colours[0], linewidth=width, label=label)
     axes.set(xscale="log", yscale="log")

@@ -1,6 +1,7 @@
 """Measure speed, print the tables, save the results and the picture.
 
-    python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--save out/speed.csv] [--plot out/speed.png]
+    python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--save out/speed.csv] [--keep]
+                                   [--plot out/speed.png]
 
 Minutes at reduced sizes; with --full the sizes of every case as they are asked for, and more patience with rivals.
 """
@@ -9,17 +10,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.speed import cases, growth
 from benchmarks.speed.fits import fits
 from benchmarks.speed.picture import draw
-from benchmarks.speed.results import Result, write
+from benchmarks.speed.results import Result, read, write
 from benchmarks.speed.steps import TRANSFORMS, transforms, updates
 from benchmarks.speed.table import plain, tables
 
 OTHERS = ("transform", "update", "growth")
+FITS = ("fit", "parts")
+ORDER = (FITS[0], *OTHERS[:2], "rows", "features", "sets", "memory")
 # CPU seconds after which a rival is stopped.
 PATIENCE = {False: 10.0, True: 150.0}
 
@@ -38,6 +41,18 @@ def measure(wanted: list[str], *, full: bool, rounds: int, say: Callable[[str], 
                 yield from {"transform": transforms, "update": updates}[name](case, rounds)
 
 
+def joined(before: Sequence[Result], new: Sequence[Result]) -> list[Result]:
+    """Put what is new in the place of what was known of the same case; the order is that of a whole run."""
+    anew = {_group(one) for one in new}
+    both = [one for one in before if _group(one) not in anew] + list(new)
+    return sorted(both, key=lambda one: (ORDER.index(_group(one)[0]), one.case if one.part in FITS else ""))
+
+
+def _group(one: Result) -> tuple[str, str]:
+    """Our fit and its parts are measured together."""
+    return (FITS[0] if one.part in FITS else one.part), one.case
+
+
 def main() -> None:
     everything = [*cases.FULL, *OTHERS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -46,15 +61,17 @@ def main() -> None:
                         help=f"some of {', '.join(everything)}")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--save", type=Path, default=Path("out/speed.csv"))
+    parser.add_argument("--keep", action="store_true", help="keep what the file holds of other cases")
     parser.add_argument("--plot", type=Path, help="draw how cost grows; needs growth among the cases")
     asked = parser.parse_args()
     if asked.plot and "growth" not in asked.cases:
         parser.error("--plot draws growth, which is not among the cases")
     begun = time.monotonic()
-    results = []
+    before = read(asked.save) if asked.keep and asked.save.exists() else []
+    results: list[Result] = []
     for one in measure(asked.cases, full=asked.full, rounds=asked.rounds):
         results.append(one)
-        write(asked.save, results)  # a run that is stopped leaves what it found
+        write(asked.save, joined(before, results))  # a run that is stopped leaves what it found
     for table in tables(results):
         print(f"\n{plain(table)}")
     if asked.plot:

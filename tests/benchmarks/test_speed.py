@@ -20,7 +20,7 @@ from benchmarks.speed.fits import fits
 from benchmarks.speed.page import losses, summary, write_page
 from benchmarks.speed.peers import COVARIANCE, FLOOR, OURS, PEERS, gram
 from benchmarks.speed.results import Result, read, write
-from benchmarks.speed.run import measure
+from benchmarks.speed.run import joined, measure
 from benchmarks.speed.steps import transforms, updates
 from benchmarks.speed.table import plain, tables
 from undistract import Moments
@@ -171,11 +171,28 @@ def test_results_come_back_from_their_file(tmp_path):
         np.testing.assert_allclose(after.seconds, before.seconds, rtol=1e-3)
 
 
+def test_one_case_measured_anew_leaves_the_others_as_they_were():
+    before = list(measured())
+    again = [replace(one, seconds=2 * one.seconds) for one in before if one.part == "update"]
+    both = joined(before, again)
+    assert [one.name for one in both] == [one.name for one in before]
+    doubled = [one.part for one, old in zip(both, before, strict=True) if one.seconds != old.seconds]
+    assert set(doubled) == {"update"}
+
+
+def test_a_case_that_comes_later_stands_in_its_place():
+    first, second = (
+        [replace(one, case=name) for one in measured() if one.part in ("fit", "parts")] for name in ("A", "B")
+    )
+    both = joined(second, first)
+    assert [table.title[0] for table in tables(both)] == ["A", "B"]
+
+
 def test_slopes_are_those_of_a_power_law():
     results = [Result("rows", "rows", n, 8, 10, "", OURS.name, seconds=3e-6 * n**1.5) for n in (100, 1000, 10_000)]
     assert growth.slope(results, "rows", OURS.name) == pytest.approx(1.5)
     (promise,) = growth.promises(results)
-    assert (promise.figure, promise.kept) == ("1.50", False)
+    assert (promise.figure, promise.kept) == ("1.50 (1.50 from 1000 rows on)", False)
 
 
 @pytest.mark.parametrize(("times", "peaks", "kept"), [((1, 1.2), (10, 11), True), ((1, 1.4), (10, 13), False)])
