@@ -37,6 +37,8 @@ def fits(
     """
     found: dict[str, Alone] = {}
     for peer in peers:
+        if peer.wide and case.n_rows >= case.n_features:
+            continue
         name = peer.name
         hindrance = peer.hindrance(case)
         limit = NO_LIMIT if name in ALWAYS else min(most_seconds, peer.most_seconds)

@@ -46,7 +46,7 @@ def losses(results: Sequence[Result]) -> str:
 def write_page(results: Sequence[Result], page: Path, picture: Path) -> None:
     """Put the tables into the page, between its marks, and draw the picture."""
     made = tables(results)
-    fits = [table for table in made if "÷ dsyrk" in table.header and table.title != "Growth"]
+    fits = [table for table in made if "÷ Focus" in table.header]
     grown = [table for table in made if table.title in ("Growth", "What we promise of growth")]
     steps = [table for table in made if table not in fits and table not in grown]
     inside = {

@@ -34,6 +34,7 @@ class Peer:
     learned: Callable[[Any], Floats]  # the array that it found
     n_squares: int = 0  # d × d matrices that it must hold, whatever the rows
     most_seconds: float = np.inf
+    wide: bool = False  # takes part only where features are more than rows
 
     def hindrance(self, case: Case) -> str:
         """Say why it cannot take part in a case; nothing if it can."""
@@ -41,11 +42,11 @@ class Peer:
         return f"would need {needed / 1000:.1f} GB" if needed > MOST_MEMORY else ""
 
 
-def gram(data: Sample) -> Floats:
-    """Return one triangle of XᵀX, or of XXᵀ where rows are fewer than features; the rows are not copied."""
+def gram(data: Sample, *, small: bool = True) -> Floats:
+    """Return one triangle of XᵀX, or the `small` XXᵀ where rows are fewer than features; the rows are not copied."""
     n_rows, n_features = data.X.shape
     # X.T is in Fortran order as it lies; the transposed product reads the same memory.
-    found: Floats = dsyrk(1.0, data.X.T, trans=int(n_rows < n_features))
+    found: Floats = dsyrk(1.0, data.X.T, trans=int(small and n_rows < n_features))
     return found
 
 
@@ -85,6 +86,7 @@ def _scalings(fitted: LinearDiscriminantAnalysis) -> Floats:
 
 
 FLOOR = Peer("dsyrk", gram, np.asarray)
+SQUARE = Peer("dsyrk, features × features", partial(gram, small=False), np.asarray, 2, wide=True)
 OURS = Peer("Focus", focus, _patterns)
 PAPER = Peer("Focus, the paper's setting", partial(focus, cushion=PAPER_CUSHION, cutoff=PAPER_CUTOFF), _patterns)
 COVARIANCE = Peer("PCA, covariance_eigh", partial(_principal, solver="covariance_eigh"), _components, 3)
@@ -96,4 +98,4 @@ RIVALS = (
     Peer("LDA, svd", partial(_discriminant, solver="svd"), _scalings),
     Peer("RCA", _relevant, _components, 4),
 )
-PEERS = {peer.name: peer for peer in (FLOOR, OURS, PAPER, *RIVALS)}
+PEERS = {peer.name: peer for peer in (FLOOR, SQUARE, OURS, PAPER, *RIVALS)}

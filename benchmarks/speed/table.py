@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.speed.alone import STREAMED
 from benchmarks.speed.cases import Case
-from benchmarks.speed.growth import promises
+from benchmarks.speed.growth import COMPARED, promises
 from benchmarks.speed.peers import OURS
 from benchmarks.speed.results import NONE, Result
 
@@ -61,7 +62,7 @@ def number(value: float, digits: int = 2) -> str:
     """Write a number, or a dash where there is none."""
     if np.isnan(value):
         return "–"
-    return f"{value:.{digits}f}" if value >= 0.1 or value == 0 else f"{value:.1g}"
+    return f"{value:.{digits}f}" if value >= 0.1 or value == 0 or digits == 0 else f"{value:.2g}"
 
 
 def _by_case(results: Sequence[Result], *parts: str) -> Iterable[tuple[object, Iterable[Result]]]:
@@ -110,13 +111,22 @@ def _steps(found: list[Result], floor: str, title: str) -> Table:
 
 
 def _growth(grown: list[Result]) -> Table:
-    header = ("growing", "rows", "features", "sets", "CPU s", "÷ dsyrk", "peak MB", "")
-    rows = [
-        (one.part, str(one.rows), str(one.features), str(one.sets), number(one.seconds, 3), number(one.to_floor),
-         number(one.peak, 0), one.name)
-        for one in grown
-    ]  # fmt: skip
+    """Give one row for each size, and everybody's seconds side by side."""
+    names = [peer.name for peer in COMPARED]
+    rows = []
+    for (part, *sizes), found in _by_size(grown):
+        one = {result.name: result for result in found}
+        streamed = one.get(STREAMED)
+        seconds = [number(one[name].seconds, 3) if name in one else "–" for name in names]
+        ratio = one[OURS.name].to_floor if OURS.name in one else NONE
+        memory = f"{streamed.peak:.0f} MB streamed in {number(streamed.seconds)} s" if streamed else ""
+        rows.append((part, *map(str, sizes), *seconds, number(ratio), memory))
+    header = ("growing", "rows", "features", "sets", *(f"{name}, s" for name in names), "Focus ÷ dsyrk", "peak")
     return Table("Growth", header, rows)
+
+
+def _by_size(grown: list[Result]) -> Iterable[tuple[tuple[str, int, int, int], Iterable[Result]]]:
+    return groupby(grown, key=lambda one: (one.part, one.rows, one.features, one.sets))
 
 
 def _promises(grown: list[Result]) -> Table:

@@ -71,6 +71,7 @@ def test_the_floor_is_the_smaller_gram_matrix(case):
     rows = sample(case)
     expected = rows.X.T @ rows.X if case.n_rows > case.n_features else rows.X @ rows.X.T
     np.testing.assert_allclose(np.triu(gram(rows)), np.triu(expected), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(np.triu(gram(rows, small=False)), np.triu(rows.X.T @ rows.X), rtol=1e-12, atol=1e-9)
 
 
 def test_pca_finds_the_same_directions_by_both_solvers():
