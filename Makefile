@@ -20,7 +20,7 @@ help:
 	@echo "make soak     200 kills of a server, 50 full disks, 50 kills of a learner: nothing is lost or doubled (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
-	@echo "make bench    fit, transform and update against dsyrk and peers, and how cost grows (ten minutes; FULL=1 for all)"
+	@echo "make bench    fit, transform and update against dsyrk and peers, and how cost grows (minutes; FULL=1: no smaller sizes)"
 	@echo "make format   let ruff format the code"
 	@echo "make clean    remove the virtual environment and every made file"
 

@@ -21,11 +21,14 @@ class Timed(NamedTuple):
     n_rounds: int
 
 
-def in_turn(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Timed]:
-    """Time each run in every round."""
+def in_turn(runs: Mapping[str, Callable[[], Any]], rounds: int, most_seconds: float = np.inf) -> dict[str, Timed]:
+    """Time each run in every round; no round begins after so many seconds of CPU, but for the first."""
     best = {name: Timed(np.inf, 0) for name in runs}
     with threadpool_limits(1):
-        for _ in range(rounds):
+        begun = time.process_time()
+        for number in range(rounds):
+            if number and time.process_time() - begun > most_seconds:
+                break
             for name, run in runs.items():
                 best[name] = Timed(min(best[name].seconds, cpu_seconds(run)), best[name].n_rounds + 1)
     return best

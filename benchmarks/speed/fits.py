@@ -47,7 +47,7 @@ def fits(
     data = sample(case)
     quick = [name for name, one in found.items() if one.seconds <= (NO_LIMIT if name in ALWAYS else most_seconds / 4)]
     parts = _parts(data, with_paper=PAPER.name in quick)
-    times = in_turn({name: _learning(PEERS[name], data) for name in quick} | parts, rounds)
+    times = in_turn({name: _learning(PEERS[name], data) for name in quick} | parts, rounds, 3 * most_seconds)
     compiled = found[OURS.name].compiled
     if compiled and case.ask is not None and case.name == "F":
         case = replace(case, ask=ASK_WITH_NUMBA)

@@ -101,6 +101,11 @@ def test_everybody_takes_part_in_every_round():
     assert "b" in calls[: len(calls) - calls[::-1].index("a")]  # in turn, not one after the other
 
 
+def test_no_round_begins_when_the_time_is_up():
+    times = in_turn({name: lambda: sum(range(2_000_000)) for name in "ab"}, 3, most_seconds=0.0)
+    assert [times[name].n_rounds for name in "ab"] == [1, 1]
+
+
 def test_a_process_of_its_own_tells_the_memory_that_is_held_at_once():
     case = Case("square", 1600, 1500, 10)
     found = alone(case, FLOOR.name, 60.0)
@@ -147,7 +152,7 @@ def test_all_that_is_measured_has_a_time_and_a_ratio():
 
 def test_the_asks_hold_for_full_sizes_alone():
     assert all(case.ask for case in FULL.values())
-    assert {name for name, case in REDUCED.items() if case.reduced} == {"A", "B"}
+    assert {name for name, case in REDUCED.items() if case.reduced} == {"A", "B", "D"}
     assert all((case.ask is None) == bool(case.reduced) for case in REDUCED.values())
     assert REDUCED["A"].n_rows / REDUCED["A"].n_sets == FULL["A"].n_rows / FULL["A"].n_sets
 
