@@ -19,6 +19,7 @@ from benchmarks.speed.clock import in_turn
 from benchmarks.speed.fits import fits
 from benchmarks.speed.page import losses, summary, write_page
 from benchmarks.speed.peers import COVARIANCE, FLOOR, OURS, PEERS, gram
+from benchmarks.speed.plain import without_numba
 from benchmarks.speed.results import Result, read, write
 from benchmarks.speed.run import joined, measure
 from benchmarks.speed.steps import transforms, updates
@@ -112,6 +113,12 @@ def test_a_process_of_its_own_tells_the_memory_that_is_held_at_once():
     assert found.note == ""
     # One matrix of 18 MB, of which dsyrk need not touch more than a triangle; BLAS has some MB of its own.
     assert 0.4 < found.peak / case.square < 1.7
+
+
+def test_without_numba_our_fit_is_timed_against_dsyrk_in_its_own_process():
+    times = without_numba(SMALL, 2)
+    assert [times[name].n_rounds for name in (FLOOR.name, OURS.name)] == [2, 2]
+    assert times[OURS.name].seconds > times[FLOOR.name].seconds > 0  # a fit holds such a product, and more
 
 
 def test_a_rival_is_stopped_when_it_takes_too_long():
