@@ -1,6 +1,6 @@
 """Relevant component analysis by metric-learn, beside a scikit-learn that has renamed an argument.
 
-metric-learn 0.7 hands ``force_all_finite`` to scikit-learn's checks. scikit-learn 1.8 and newer know it only as
+metric-learn 0.7 hands ``force_all_finite`` to scikit-learn's checks. scikit-learn 1.9 knows it only as
 ``ensure_all_finite``, so `fit` fails before it reads a row. The one place that calls them for RCA is `_prepare_inputs`:
 here it asks scikit-learn itself. What is learned from the rows is metric-learn's own code.
 """
