@@ -23,11 +23,11 @@ from threadpoolctl import threadpool_limits
 
 from undistract.detect.leave_in import as_positive
 from undistract.detect.logistic import span, with_one
-from undistract.detect.progress import watched
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_choice, check_number, checked_rows
 from undistract.detect.soft_filter import Distraction, SoftFilter
 from undistract.detect.windows import Order, Span, Tally, Windows, shuffles
 from undistract.errors import InputError
+from undistract.progress import watched
 
 
 class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]

@@ -19,11 +19,11 @@ from undistract.algebra.set_labels import number_sets
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.alarms import Alarm, find_alarms
 from undistract.detect.calibration import Rows, held_out_scores
-from undistract.detect.progress import watched
 from undistract.detect.sample import Sample
 from undistract.detect.scores import Detector, Scores, turned
 from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
+from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
 
 

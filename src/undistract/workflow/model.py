@@ -17,10 +17,10 @@ from undistract.algebra import Moments
 from undistract.arrays import Floats, Rows
 from undistract.detect import FocusDetector, Quantile, Threshold
 from undistract.detect.focus_detector import calibrated
-from undistract.detect.progress import watched
 from undistract.detect.scores import Detector
 from undistract.errors import FileError, InputError
 from undistract.focus import Focus
+from undistract.progress import watched
 from undistract.review.feedback import Lesson, Teachable
 from undistract.review.verdicts import ANSWERS, Verdict, event_from_json
 from undistract.sets.feature_set import FeatureSet

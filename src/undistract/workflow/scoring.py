@@ -12,9 +12,9 @@ import numpy as np
 
 from undistract.arrays import Floats
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
-from undistract.detect.progress import watched
 from undistract.errors import InputError
 from undistract.focus import Focus
+from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
 from undistract.workflow.model import Model

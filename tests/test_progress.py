@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, FocusDetector
-from undistract.detect import progress
+from undistract import FeatureSet, Focus, FocusDetector, progress
 
 
 class Terminal(io.StringIO):
