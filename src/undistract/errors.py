@@ -35,6 +35,20 @@ class FileError(InputError):
     status = 507  # over HTTP: not the caller's fault, and to be sent again
 
 
+class ClusterError(InputError):
+    """A cluster did not do its work: the message says what happened, and how to go on.
+
+    Examples
+    --------
+    >>> from undistract.parallel import opened_cluster
+    >>> with opened_cluster("tcp://127.0.0.1:1"):  # doctest: +SKIP
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    undistract.errors.ClusterError: There is no scheduler at tcp://127.0.0.1:1...
+    """
+
+
 class EvidenceWarning(UserWarning):
     """The answer stands on thin evidence: the message gives the numbers and says what would help."""
 

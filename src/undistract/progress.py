@@ -14,14 +14,14 @@ T = TypeVar("T")
 PATIENCE = 2.0
 
 
-def watched(results: Iterable[T], *, total: int, what: str, progress: bool | None) -> Iterator[T]:
+def watched(results: Iterable[T], *, total: int | None, what: str, progress: bool | None) -> Iterator[T]:
     """Hand on the results as they come, and show how far we are.
 
     Parameters
     ----------
     results : iterable
-    total : int
-        How many results there will be.
+    total : int or None
+        How many results there will be, where that is known.
     what : str
         What is being done, beside the bar.
     progress : bool or None

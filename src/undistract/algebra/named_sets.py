@@ -49,13 +49,13 @@ def named_pieces(sets: Any) -> Iterator[tuple[Hashable, Piece]]:
                 empty = False
             if empty:
                 raise InputError(f"Set {item.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
-        elif isinstance(item, tuple | list) and len(item) == 2 and _is_pair(*item):
+        elif isinstance(item, tuple | list) and len(item) == 2 and is_pair(*item):
             yield _checked(*item)
         else:
             yield _checked(number, item)
 
 
-def _is_pair(first: Any, second: Any) -> bool:
+def is_pair(first: Any, second: Any) -> bool:
     """Tell a name and its rows from a set that was written as two rows."""
     if isinstance(second, SetMoments) or isinstance(first, str | bytes):
         return True

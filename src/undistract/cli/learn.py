@@ -30,6 +30,7 @@ from undistract.cli.talk import Talk
     help="Write down how far it is; run again after a break, it goes on from there.",
 )
 @options.no_cache_option
+@options.cluster_option
 @click.pass_context
 def learn(
     ctx: click.Context,
@@ -43,6 +44,7 @@ def learn(
     without_rows: bool,
     checkpoint: Path | None,
     no_cache: bool,
+    cluster: str | None,
     cutoff: float | str | None,
     n_remove: int | None,
     cushion: float | None,
@@ -62,6 +64,7 @@ def learn(
       undistract learn faces/ --features 'pixels(size=42x48)' --save faces.focus
       undistract learn year.npy --split-every 10000 --window 5 --save year.focus
       undistract learn archive/*.parquet --checkpoint sums.checkpoint --save archive.focus
+      undistract learn calm/*.parquet --cluster local:4 --save street.focus
       undistract learn calm/ --config options.toml --save street.focus
     """  # noqa: D301
     from undistract import workflow
@@ -86,6 +89,7 @@ def learn(
         reading=how,
         checkpoint=checkpoint,
         progress=talk.progress,
+        cluster=cluster,
     )
     model.save(save, provenance={"paths": list(paths), "learned": datetime.now(UTC).isoformat(timespec="seconds")})
     if checkpoint is not None:

@@ -23,6 +23,11 @@ ignore_option = click.option("--ignore", multiple=True, metavar="PATTERN", help=
 no_cache_option = click.option("--no-cache", is_flag=True, help="Do not keep rows of videos for the next time.")
 
 
+cluster_option = click.option(
+    "--cluster", metavar="URL|local:N", help="Let Dask workers read the files: a scheduler, or N processes here."
+)
+
+
 class Target(click.Path):
     """A file that will be written: that its folder is missing is told before the work, not after it."""
 

@@ -30,6 +30,7 @@ ALARMED = 3
 @click.option("--fail-on-alarm", is_flag=True, help=f"Exit with {ALARMED} where anything alarms.")
 @options.ignore_option
 @options.no_cache_option
+@options.cluster_option
 @click.pass_context
 def score(
     ctx: click.Context,
@@ -42,6 +43,7 @@ def score(
     fail_on_alarm: bool,
     ignore: tuple[str, ...],
     no_cache: bool,
+    cluster: str | None,
 ) -> None:
     """Score every row of new data, and say what alarms.
 
@@ -59,7 +61,7 @@ def score(
     talk: Talk = ctx.obj
     learned = workflow.Model.load(model)
     sets = workflow.read_sets(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
-    found = workflow.score(sets, learned, adapt=adapt, progress=talk.progress)
+    found = workflow.score(sets, learned, adapt=adapt, progress=talk.progress, cluster=cluster)
     found = replace(found, model=str(model.resolve()))
     found.save(save, provenance={"paths": list(paths), "model": str(model)})
     summary = found.summary()

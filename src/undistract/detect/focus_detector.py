@@ -19,7 +19,7 @@ from undistract.algebra.set_labels import number_sets
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.alarms import Alarm, find_alarms
 from undistract.detect.calibration import Rows, held_out_scores
-from undistract.detect.sample import Sample
+from undistract.detect.sample import samples_for
 from undistract.detect.scores import Detector, Scores, turned
 from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
@@ -181,9 +181,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         (1, 600)
         """
         every = list(sets)
-        if n_known < 2 * max(len(every), 1):
-            raise InputError(f"n_known is {n_known} for {len(every)} sets; give at least two rows for each.")
-        samples = [Sample(n_known // max(len(every), 1), np.random.default_rng([seed, n])) for n in range(len(every))]
+        samples = list(map(samples_for(len(every), n_known, seed), range(len(every))))
         sampled = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
         focus = clone(self.focus).fit_sets(watched(sampled, total=len(every), what="Learning sets", progress=progress))
         return self._settle(focus, [sample.rows for sample in samples])

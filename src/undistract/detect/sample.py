@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from undistract.arrays import Rows
+from undistract.errors import InputError
 from undistract.sets.feature_set import FeatureSet
 
 
@@ -87,3 +89,24 @@ class Sample:
         kept = zip(state["keys"].tolist(), state["places"].tolist(), state["rows"], strict=True)
         sample._kept = list(kept)
         return sample
+
+
+def samples_for(n_sets: int, n_known: int, seed: int = 0) -> Callable[[int], Sample]:
+    """Return what makes the sample of set number n, so that all of them together hold at most `n_known` rows.
+
+    The sample of a set depends on its number and its rows alone, not on who reads it, or when.
+
+    Examples
+    --------
+    >>> sample = samples_for(n_sets=2, n_known=10)(1)
+    >>> rows = sample.watch(FeatureSet("day", np.arange(10.0)[:, None])).rows
+    >>> len(sample.rows)
+    5
+    """
+    if n_known < 2 * max(n_sets, 1):
+        raise InputError(f"n_known is {n_known} for {n_sets} sets; give at least two rows for each.")
+    return partial(_sample, n_known // max(n_sets, 1), seed)
+
+
+def _sample(size: int, seed: int, number: int) -> Sample:
+    return Sample(size, np.random.default_rng([seed, number]))

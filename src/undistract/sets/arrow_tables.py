@@ -15,14 +15,15 @@ from undistract.sets.tables import Table, kinds_of
 BATCH_ROWS = 2**14
 
 
-def open_parquet(path: Path) -> Table:
-    """Open a .parquet file."""
+def open_parquet(path: Path, row_groups: Sequence[int] | None = None) -> Table:
+    """Open a .parquet file, or some of its row groups."""
     parquet = need("pyarrow.parquet", extra="tables", to="Reading .parquet files")
 
     def batches(columns: Sequence[str], _: str | None) -> Iterator[Any]:
+        groups = None if row_groups is None else list(row_groups)
         # Column by column through small buffers: neither a mapped file nor a large row group fills the memory.
         with parquet.ParquetFile(path, pre_buffer=False, buffer_size=2**16) as file:
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=False)
+            yield from file.iter_batches(BATCH_ROWS, groups, columns=columns, use_threads=False)
 
     with explained(path.name, f"a {path.suffix} table"), parquet.ParquetFile(path, memory_map=True) as file:
         return Table(path, kinds_of(path, file.schema_arrow), batches)

@@ -73,6 +73,10 @@ class _Disk:
         self._starts = dict(zip(counts, np.cumsum([0, *counts.values()]).tolist(), strict=False))
         self._record: np.dtype[np.void] | None = None
 
+    def __reduce__(self) -> str:
+        # Elsewhere every set would sort all rows once more. Whoever wants to send them reads them here.
+        raise TypeError("Rows that were sorted on this machine's disk cannot be sent to another process.")
+
     def pieces(self, name: str) -> Iterator[Piece]:
         record = self._record or self._fill()
         start, stop = self._starts[name], self._starts[name] + self._counts[name]

@@ -26,6 +26,7 @@ from undistract.review.verdicts import ANSWERS, Verdict, event_from_json
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
 from undistract.workflow.checkpoints import sum_up_with_checkpoint
+from undistract.workflow.on_cluster import gather_on
 from undistract.workflow.reading import Reading
 
 
@@ -227,6 +228,7 @@ def learn(
     reading: Reading | None = None,
     checkpoint: str | Path | None = None,
     progress: bool | None = False,
+    cluster: Any = None,
 ) -> Model:
     """Learn from sets of normal rows what to ignore, what is usual, and when to alarm.
 
@@ -252,6 +254,9 @@ def learn(
         delete it when the model is saved. Sets must have different names.
     progress : bool or None
         True shows on a terminal how many sets are done, None only when it takes long.
+    cluster : distributed.Client or str, optional
+        Let the workers of a Dask cluster read the sets and sum them up: a client, the address of a scheduler, or
+        ``"local:2"`` for two processes on this machine (extra `dask`).
 
     Examples
     --------
@@ -273,21 +278,26 @@ def learn(
     extractor = how.extractor()
     names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
     shape = None if extractor is None or how.window > 1 else extractor.image_shape
-    found = None
+    if checkpoint is not None and cluster is not None:
+        raise InputError("A checkpoint is kept by one machine alone. Give a checkpoint or a cluster, not both.")
+    gathered = None
+    known = n_known if keep_rows else None
     if checkpoint is not None:
-        known = n_known if keep_rows else None
         found = sum_up_with_checkpoint(
             every, checkpoint, prior=wanted.prior, n_known=known, reading=how, progress=progress
         )
+        gathered = found.moments, found.known
+    elif cluster is not None:
+        gathered = gather_on(cluster, every, prior=wanted.prior, n_known=known, progress=progress)
     if not keep_rows:
         shown = watched(every, total=len(every), what="Learning sets", progress=progress)
-        sums = Moments.of(shown, wanted.prior) if found is None else found.moments
+        sums = Moments.of(shown, wanted.prior) if gathered is None else gathered[0]
         return Model(wanted.fit_moments(sums.without_rows()), reading=how, feature_names=names, image_shape=shape)
     watch = FocusDetector(wanted, detector, threshold)
-    if found is None:
+    if gathered is None:
         watch = watch.fit_sets(every, n_known=n_known, progress=progress)
     else:
-        watch = watch.with_focus(clone(wanted).fit_moments(found.moments), found.known)
+        watch = watch.with_focus(clone(wanted).fit_moments(gathered[0]), gathered[1])
     rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
     return Model(watch, plain, plain_threshold, how, names, shape)

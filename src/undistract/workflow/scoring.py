@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any, Self
@@ -18,6 +19,7 @@ from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
 from undistract.storage import load, save
 from undistract.workflow.model import Model
+from undistract.workflow.on_cluster import each_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,7 @@ def score(
     adapt: bool = False,
     progress: bool | None = False,
     now: float | None = None,
+    cluster: Any = None,
 ) -> ScoredSets:
     """Score every row of new sets.
 
@@ -114,6 +117,8 @@ def score(
         True shows on a terminal how many sets are done, None only when it takes long.
     now : float, optional
         Unix seconds: what people taught until an earlier time no longer counts. The present if left out.
+    cluster : distributed.Client or str, optional
+        Let the workers of a Dask cluster read and score the sets, as in `learn`.
 
     Examples
     --------
@@ -134,9 +139,14 @@ def score(
     way = _by_its_own_rows if own else _by_known_rows
     every = list(sets)
     model = model.without_expired(time() if now is None else now)
-    results = (way(check_features(one, model), model) for one in every)
+    scored = partial(_scored, way, model)
+    results = map(scored, every) if cluster is None else each_on(cluster, scored, every)
     found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
+
+
+def _scored(way: Callable[[FeatureSet, Model], Scored], model: Model, one: FeatureSet) -> Scored:
+    return way(check_features(one, model), model)
 
 
 def _strongest(scores: Scores) -> dict[str, Any] | None:

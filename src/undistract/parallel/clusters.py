@@ -1,0 +1,63 @@
+"""Where the workers are: a client, the address of a scheduler, or processes on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from undistract.errors import ClusterError, InputError
+from undistract.extras import need
+
+LOCAL = "local:"
+# Seconds in which a scheduler must answer.
+PATIENCE = 5
+
+
+@contextmanager
+def opened_cluster(where: Any) -> Iterator[Any]:
+    """Connect to a cluster, and close again what was opened for it.
+
+    Parameters
+    ----------
+    where : distributed.Client or str
+        A client, which stays open; the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local:4"`` for
+        four worker processes on this machine, each with one thread, that end with the block.
+
+    Yields
+    ------
+    distributed.Client
+
+    Examples
+    --------
+    >>> with opened_cluster("local:no"):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    undistract.errors.InputError: The cluster is 'local:no'; expected a number of processes after local:...
+    """
+    distributed = need("distributed", extra="dask", to="Using a cluster")
+    if not isinstance(where, str):
+        yield where
+        return
+    if where.startswith(LOCAL):
+        count = where.removeprefix(LOCAL)
+        if not count.isdecimal() or int(count) < 1:
+            raise InputError(f"The cluster is {where!r}; expected a number of processes after local:, such as local:2.")
+        with (
+            distributed.LocalCluster(
+                n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            ) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(where, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"There is no scheduler at {where} ({str(error).splitlines()[0]}). Start one with: dask scheduler; then "
+            "give its address, such as tcp://10.0.0.1:8786, or local:2 for two processes on this machine."
+        ) from error
+    with client:
+        yield client
