@@ -17,7 +17,7 @@ help:
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     20 000 mutated model files and 500 videos of each container: refused in words, or read (minutes)"
-	@echo "make soak     200 kills of a server, 50 full disks, 50 kills of a learner: nothing is lost or doubled (minutes)"
+	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
 	@echo "make bench    fit, transform and update against dsyrk and peers, and how cost grows (minutes; FULL=1: no smaller sizes)"
@@ -45,7 +45,8 @@ fuzz: $(VENV)/test+video+onnx.ready
 	$(BIN)/python -m tests.campaigns.videos
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
 
-soak: $(VENV)/test.ready
+soak: $(VENV)/test+dask.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.workers --kills 20
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --fold 100000
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --review
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.checkpoints --kills 50

@@ -3,7 +3,8 @@
     python -m tests.campaigns.workers [--kills 20] [--workers 3] [--seed 0]
 
 Workers of a cluster on this machine read files and sum them up, again and again. A thread kills one of them by its
-process id (kill -9) at random moments, until there were so many kills in mid-run; Dask starts another in its place.
+process id (kill -9) at random moments while a run is under way; Dask starts another in its place, and the next kill
+waits for it: with all workers dead for good there would be no run.
 After each run the bits are compared with those that this process found by itself.
 """
 
@@ -29,17 +30,18 @@ from undistract.parallel import gather
 class Killer(threading.Thread):
     """Kills a worker now and then, while a run is under way."""
 
-    def __init__(self, client, seed: int, pause: float) -> None:
+    def __init__(self, cluster, most: int, seed: int, pause: float) -> None:
         super().__init__(daemon=True)
-        self.client, self.random, self.pause = client, random.Random(seed), pause
+        self.cluster, self.most, self.random, self.pause = cluster, most, random.Random(seed), pause
+        self.n_workers = len(cluster.scheduler.workers)
         self.running, self.ended = threading.Event(), threading.Event()
         self.kills = 0
 
     def run(self) -> None:
         while not self.ended.wait(self.random.uniform(0, 2 * self.pause)):
-            if not self.running.is_set():
+            if not self.running.is_set() or self.kills == self.most or self._n_alive() < self.n_workers:
                 continue
-            nannies = [worker for worker in self.client.cluster.workers.values() if worker.process is not None]
+            nannies = [worker for worker in self.cluster.workers.values() if worker.process is not None]
             pids = [worker.process.pid for worker in nannies if worker.process.pid is not None]
             if pids and self.running.is_set():
                 try:
@@ -47,6 +49,11 @@ class Killer(threading.Thread):
                 except ProcessLookupError:
                     continue
                 self.kills += 1
+                while self._n_alive() == self.n_workers and not self.ended.wait(0.01):
+                    pass  # until the scheduler has heard of it
+
+    def _n_alive(self) -> int:
+        return len(self.cluster.scheduler.workers)
 
 
 def write_files(folder: Path, n_files: int, n_rows: int, n_features: int) -> None:
@@ -57,7 +64,7 @@ def write_files(folder: Path, n_files: int, n_rows: int, n_features: int) -> Non
 
 
 def campaign(
-    kills: int, *, n_workers: int = 3, seed: int = 0, n_files: int = 12, n_rows: int = 20_000, pause: float = 1.5
+    kills: int, *, n_workers: int = 3, seed: int = 0, n_files: int = 12, n_rows: int = 20_000, pause: float = 0.3
 ) -> tuple[Counter, list[str]]:
     """Run until so many workers were killed in mid-run; return what was counted, and what went wrong."""
     counts: Counter = Counter()
@@ -75,7 +82,7 @@ def campaign(
             ) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
         ):
-            killer = Killer(client, seed, pause)
+            killer = Killer(cluster, kills, seed, pause)
             killer.start()
             try:
                 while killer.kills < kills:
