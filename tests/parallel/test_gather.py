@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections import Counter
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.laws.strategies import exact_moments, hard_sets, law, limits, relative, seeds
 from undistract import FeatureSet, InputError, Moments
+from undistract.parallel.part import join
 from undistract.sets import find_sets
 
 dask = pytest.importorskip("dask", reason="needs Dask: pip install 'undistract[dask]'")
@@ -121,6 +123,48 @@ def test_wide_rows_are_kept_as_they_are_and_a_set_can_be_taken_out_again(small_l
     assert type(moments.store).__name__ == "KeptRows"
     without = moments.without("long")
     assert relative(without.within, Moments.of(sets).within) < PROMISED
+
+
+@pytest.mark.parametrize("prior", ["uniform", "by_size", "given"])
+def test_sets_that_lie_mixed_need_no_matrix_each(prior):
+    """300 sets in every chunk: matrices of their own would be 3.8 MB, one row of each for a few sums is 0.3 MB."""
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(60_000, 40)) + 1e5, rng.integers(0, 300, size=60_000)
+    X += rng.normal(size=(300, 40))[labels]
+    weights = {label: 1.0 + label % 7 for label in range(300)} if prior == "given" else prior
+    sizes = []
+
+    def watching(parts):
+        found = join(parts)
+        sizes.append(sum(array.nbytes for array in arrays_of(found)))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("undistract.parallel.gathering.join", watching)
+        moments = parallel.gather((da.from_array(X, chunks=(7000, 40)), labels), prior=weights, split_every=3)
+    expected = Moments.of_labelled(X, labels, weights)
+    n_values = 3 * 40 * 40 + 3 * 300 * 40 + 4 * 300  # three sums, three rows of numbers per set, and what they count
+    assert max(sizes) < 8 * (n_values + 40 * 40 + 40 * 5) + 300 * 8
+    for found, wanted in zip(all_of(moments), all_of(expected), strict=True):
+        assert relative(found, wanted) < PROMISED
+    assert moments.names == expected.names
+
+
+def arrays_of(value):
+    """Every array that a part holds."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from arrays_of(one)
+    elif is_dataclass(value):
+        yield from arrays_of(tuple(getattr(value, one.name) for one in fields(value)))
+    elif isinstance(value, dict):
+        yield from arrays_of(tuple(value.values()))
+
+
+def all_of(moments):
+    return moments.within, moments.between, *moments.wander(np.eye(moments.n_features)), moments._spread(), moments.mean
 
 
 def test_a_set_with_two_names_that_are_alike_is_refused():

@@ -21,9 +21,10 @@ from undistract.algebra import Moments, SetMoments
 from undistract.algebra.store import Folded, KeptRows
 from undistract.errors import FileError
 from undistract.files import write_whole
+from undistract.parallel.blend import Blend
 from undistract.parallel.part import Opened, Part
 
-KINDS = {kind.__name__: kind for kind in (Part, Opened, Moments, SetMoments, KeptRows, Folded)}
+KINDS = {kind.__name__: kind for kind in (Part, Opened, Blend, Moments, SetMoments, KeptRows, Folded)}
 ENDING = ".part"
 
 

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from undistract.algebra import Moments
 from undistract.algebra.prior import Prior, Weights
 from undistract.arrays import Rows
@@ -96,7 +98,8 @@ def gather(
     run = runner(client, retries=retries, timeout=timeout)
     keep = None if checkpoint is None else Checkpoint(checkpoint)
     if labels is not None:
-        return _gather_mixed(labelled_sources(sets, labels), run, prior, split_every, progress, keep)
+        sources = labelled_sources(sets, labels)
+        return _gather_mixed(sources, run, prior, split_every, progress, keep, np.shape(sets)[1])
     if is_lazy(sets) and hasattr(type(sets), "to_delayed") and not is_lazy_array(sets):
         return _gather_mixed(bag_sources(sets), run, prior, split_every, progress, keep)
     return gather_noting(sets, run, prior=prior, split_every=split_every, progress=progress, keep=keep).moments
@@ -210,11 +213,12 @@ def _gather_mixed(
     split_every: int,
     progress: bool | None,
     keep: Checkpoint | None,
+    width: int | None = None,
 ) -> Moments:
     def run_all(calls: Any) -> Iterator[Any]:
         return run.run(Task([call], "the names of the sets") for call in calls)
 
-    names, pieces = mixed_pieces(sources, run_all)
+    names, pieces = mixed_pieces(sources, run_all, Prior.of(prior), width)
     return _settled(_summed(pieces, True, run, prior, split_every, progress, keep), names, prior)
 
 
@@ -261,4 +265,5 @@ def _settled(part: Part, names: Sequence[Hashable], prior: Weights) -> Moments:
     assert part.moments is not None
     assert not part.opened
     Prior.of(prior).check_length(part.moments.n_sets)
-    return renamed(in_order(part.moments), names)
+    moments = in_order(part.moments)
+    return renamed(moments if part.blend is None else part.blend.poured(moments), names)

@@ -13,6 +13,7 @@ from undistract.algebra import Moments, SetMoments
 from undistract.algebra.set_labels import number_sets
 from undistract.arrays import Ints, Rows, as_rows, same_features
 from undistract.errors import InputError
+from undistract.parallel.blend import Blend
 from undistract.parallel.part import Opened, Part, Refused, refusing, renamed
 from undistract.sets.arrow_tables import open_parquet
 from undistract.sets.feature_set import FeatureSet
@@ -108,6 +109,8 @@ class Piece:
         About how many.
     made : Delayed, optional
         What Dask makes before.
+    blended : Blended, optional
+        What is known of its sets where those that stay open are summed up together.
     mark : callable
         Returns words that are different where the rows are; None where nobody can tell.
     """
@@ -119,6 +122,16 @@ class Piece:
     n_rows: int
     mark: Callable[[], str | None]
     made: Any = None
+    blended: Blended | None = None
+
+
+@dataclass(frozen=True)
+class Blended:
+    """How many rows the sets of a piece have in all, how much they count, and how many sums are needed."""
+
+    counts: tuple[int, ...]
+    weights: tuple[float, ...]
+    n_sums: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +144,7 @@ class Leaf:
     pieces: tuple[tuple[int, ...], ...]
     prior: str
     weights: tuple[tuple[float, ...], ...] | None = None
+    blended: tuple[Blended, ...] | None = None
 
     def sum_up(self, *made: Any) -> Part | Refused:
         """Read all rows and sum them up, with one BLAS thread."""
@@ -146,15 +160,17 @@ class Leaf:
             given = dict(zip(numbers, (weight for some in self.weights for weight in some), strict=True))
         whole = {number for number in names if seen[number] == of[number]}
         prior: Any = self.prior if given is None else given
+        blend = None
+        noted: dict[int, Rows] = {}
         if isinstance(self.sources[0], OneSet):
             moments, rest, noted = self._one_by_one(made, names, whole, prior)
         else:
-            moments, rest, noted = *self._mixed(made, names, whole, prior), {}
+            moments, rest, blend = self._mixed(made, names, whole, prior)
         opened = {
             number: Opened(piece, seen[number], of[number], None if given is None else given[number])
             for number, piece in rest.items()
         }
-        return Part(moments, opened, self.prior, names[numbers[0]], noted)
+        return Part(moments, opened, self.prior, names[numbers[0]], noted, blend)
 
     def _one_by_one(
         self, made: Sequence[Any], names: dict[int, Hashable], whole: set[int], prior: Any
@@ -191,7 +207,7 @@ class Leaf:
 
     def _mixed(
         self, made: Sequence[Any], names: dict[int, Hashable], whole: set[int], prior: Any
-    ) -> tuple[Moments | None, dict[int, SetMoments]]:
+    ) -> tuple[Moments | None, dict[int, SetMoments], Blend | None]:
         read = [
             _numbered(source, some_made, numbers)
             for source, some_made, numbers in zip(self.sources, made, self.numbers, strict=True)
@@ -204,13 +220,23 @@ class Leaf:
             moments = Moments.of_checked(rows, codes, prior)
         elif inside.any():
             moments = Moments.of_checked(rows[inside], codes[inside], prior)
+        if inside.all():
+            return moments, {}, None
         open_rows, open_codes = rows[~inside], codes[~inside]
+        if self.blended is not None:
+            return moments, {}, self._blend(open_rows, open_codes, self.blended)
         order = np.argsort(open_codes, kind="stable")
         found, starts = np.unique(open_codes[order], return_index=True)
-        pieces = np.split(order, starts[1:]) if len(found) else []
-        return moments, {
-            number: SetMoments.of(open_rows[places]) for number, places in zip(found.tolist(), pieces, strict=True)
-        }
+        each = zip(found.tolist(), np.split(order, starts[1:]), strict=True)
+        return moments, {number: SetMoments.of(open_rows[places]) for number, places in each}, None
+
+    def _blend(self, rows: Rows, codes: Ints, blended: Sequence[Blended]) -> Blend:
+        # Numbers of sets within this leaf: counts and weights are looked up there.
+        numbers, first = np.unique(np.concatenate(self.numbers), return_index=True)
+        counts = np.concatenate([one.counts for one in blended])[first]
+        weights = np.concatenate([one.weights for one in blended])[first]
+        blend = Blend.of(rows, np.searchsorted(numbers, codes), counts, weights, blended[0].n_sums)
+        return replace(blend, numbers=numbers[blend.numbers])
 
 
 def _numbered(source: OneSet | Mixed, made: Any, numbers: Sequence[int]) -> tuple[Rows, Ints]:
@@ -234,13 +260,22 @@ def _check_finite(rows: Rows, codes: Ints, names: dict[int, Hashable]) -> None:
         )
 
 
-def sets_in(source: Mixed, *made: Any) -> tuple[Hashable, ...] | Refused:
-    """Name the sets that have rows in a piece, in order of appearance."""
+Counted = tuple[tuple[Hashable, ...], Ints, int | None]
+
+
+def sets_in(source: Mixed, *made: Any) -> Counted | Refused:
+    """Name the sets in a piece in order of appearance, with their rows, and say how wide rows are if that is seen."""
     return refusing(_sets_in, source, made)  # type: ignore[no-any-return]
 
 
-def _sets_in(source: Mixed, made: Sequence[Any]) -> tuple[Hashable, ...]:
+def _sets_in(source: Mixed, made: Sequence[Any]) -> Counted:
+    if isinstance(source, PairedRows):
+        if not len(made[0]):  # a partition of a bag may be empty
+            return (), np.zeros(0, dtype=np.int64), None
+        rows, names, codes = source.read(made[0])
+        return names, np.bincount(codes), rows.shape[1]
     if isinstance(source, TableRows):
-        return replace(source, columns=()).read(None)[1]
-    labels = made[0] if isinstance(source, LabelledRows) else [_pair(item)[0] for item in made[0]]
-    return number_sets(labels, len(labels))[0]
+        _, names, codes = replace(source, columns=()).read(None)
+        return names, np.bincount(codes), len(source.columns)
+    names, codes = number_sets(made[0], len(made[0]))
+    return names, np.bincount(codes), None

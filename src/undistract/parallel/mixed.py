@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from undistract.algebra.prior import Prior
+from undistract.algebra.store import few
 from undistract.arrays import as_rows
 from undistract.errors import InputError
 from undistract.extras import need
+from undistract.parallel.blend import n_sums
 from undistract.parallel.lazy import dask_part, is_lazy
-from undistract.parallel.leaf import LabelledRows, Mixed, PairedRows, Piece, TableRows, sets_in
+from undistract.parallel.leaf import Blended, Counted, LabelledRows, Mixed, PairedRows, Piece, TableRows, sets_in
 from undistract.parallel.plan import leaf_rows
 from undistract.sets.arrow_tables import open_parquet
 from undistract.sets.paths import set_paths
@@ -31,20 +34,34 @@ Run = Callable[[Iterable[tuple[Callable[..., Any], tuple[Any, ...]]]], Iterator[
 Source = tuple[Mixed, Any, tuple[Any, ...], int, Callable[[], str | None]]
 
 
-def mixed_pieces(sources: Sequence[Source], run: Run) -> tuple[tuple[Hashable, ...], list[Piece]]:
+def mixed_pieces(
+    sources: Sequence[Source], run: Run, prior: Prior, width: int | None = None
+) -> tuple[tuple[Hashable, ...], list[Piece]]:
     """Look which sets are in which source; return the names of all sets in order of appearance, and the pieces."""
-    found = list(run((partial(sets_in, source), labels) for source, _, labels, _, _ in sources))
+    found: list[Counted] = list(run((partial(sets_in, source), labels) for source, _, labels, _, _ in sources))
     numbers: dict[Hashable, int] = {}
-    for some in found:
-        for name in some:
+    rows_of, pieces_of = Counter[Hashable](), Counter[Hashable]()
+    for names, counts, wide in found:
+        width = width or wide
+        for name, count in zip(names, counts.tolist(), strict=True):
             numbers.setdefault(name, len(numbers))
-    pieces = Counter(name for some in found for name in some)
+            rows_of[name] += count
+            pieces_of[name] += 1
+    every = tuple(numbers)
+    totals = np.array([rows_of[name] for name in every], dtype=np.int64)
+    prior.check_length(len(every))
+    weights = prior.weights(every, totals)
+    # Few rows are kept as they are, set by set; of many, sets that stay open are summed up together.
+    together = width is not None and len(every) > 0 and not few(int(totals.sum()), width)
+    sums = n_sums(prior.kind, totals, weights) if together else 0
     made = []
-    for (source, rows, _, n_rows, mark), some in zip(sources, found, strict=True):
-        if some:  # a partition of a bag may be empty
-            places, counts = [numbers[name] for name in some], [pieces[name] for name in some]
-            made.append(Piece(source, some, places, counts, n_rows, mark, rows))
-    return tuple(numbers), made
+    for (source, rows, _, n_rows, mark), (names, _, _) in zip(sources, found, strict=True):
+        if names:
+            places = [numbers[name] for name in names]
+            known = Blended(tuple(totals[places].tolist()), tuple(weights[places].tolist()), sums) if together else None
+            cut = [pieces_of[name] for name in names]
+            made.append(Piece(source, names, places, cut, n_rows, mark, rows, known))
+    return every, made
 
 
 def labelled_sources(X: Any, labels: Any) -> list[Source]:

@@ -1,6 +1,6 @@
 """A part: what is known of some leaves of the tree, side by side. Parts join to the moments of all sets.
 
-    part = moments of the sets that are complete + moments of those of which pieces are still missing
+    part = moments of the sets that are complete + what is there of those of which pieces are still missing
 
 Inside of the tree a set goes by its number: names may be long, and of any kind.
 """
@@ -20,6 +20,7 @@ from undistract.algebra.store import KeptRows
 from undistract.arrays import same_features
 from undistract.errors import InputError
 from undistract.extras import MissingExtraError
+from undistract.parallel.blend import Blend
 from undistract.parallel.threads import one_thread
 
 
@@ -45,7 +46,9 @@ class Part:
     moments : Moments or None
         Of the sets that are complete, by number.
     opened : dict of int to Opened
-        Of the others.
+        Of the others, each by itself.
+    blend : Blend or None
+        Of the others, together; where rows of many sets lie mixed.
     prior : str
         "uniform", "by_size" or "given".
     first : hashable
@@ -59,12 +62,15 @@ class Part:
     prior: str
     first: Hashable
     noted: dict[int, Any] = field(default_factory=dict)
+    blend: Blend | None = None
 
     @property
     def n_features(self) -> int:
         """How many features a row has, d."""
         if self.moments is not None:
             return self.moments.n_features
+        if self.blend is not None:
+            return len(self.blend.sums[0])
         return len(next(iter(self.opened.values())).moments.origin)
 
 
@@ -119,12 +125,18 @@ def _joined(parts: Sequence[Part]) -> Part:
     moments = [part.moments for part in parts if part.moments is not None]
     if complete:
         moments.append(_closed(complete, head.prior))
+    blends = [part.blend for part in parts if part.blend is not None]
+    blend = reduce(add, blends) if blends else None
+    if blend is not None:
+        blend, more = blend.closed(head.prior)
+        moments += [] if more is None else [more]
     return Part(
         reduce(add, moments) if moments else None,
         {number: one for number, one in opened.items() if number not in complete},
         head.prior,
         head.first,
         {number: note for part in parts for number, note in part.noted.items()},
+        blend,
     )
 
 

@@ -90,4 +90,5 @@ def _leaf(group: list[Piece], prior: Prior) -> Leaf:
         tuple(tuple(piece.pieces) for piece in group),
         prior.kind,
         weights,
+        None if group[0].blended is None else tuple(piece.blended for piece in group if piece.blended is not None),
     )
