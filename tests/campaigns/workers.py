@@ -60,7 +60,7 @@ def write_files(folder: Path, n_files: int, n_rows: int, n_features: int) -> Non
 
 
 def campaign(
-    kills: int, *, n_workers: int = 3, seed: int = 0, n_files: int = 12, n_rows: int = 20_000, pause: float = 0.3
+    kills: int, *, n_workers: int = 3, seed: int = 0, n_files: int = 12, n_rows: int = 160_000, pause: float = 0.3
 ) -> tuple[Counter, list[str]]:
     """Run until so many workers were killed in mid-run; return what was counted, and what went wrong."""
     counts: Counter = Counter()

@@ -20,10 +20,12 @@ def cluster():
 def small_leaves(monkeypatch):
     """Let small data walk the roads of large data: a leaf ends after a few rows."""
     monkeypatch.setattr("undistract.parallel.plan.LEAF_ROWS", 50)
+    monkeypatch.setattr("undistract.parallel.plan.LEAF_VALUES", 1)
 
 
 @contextmanager
 def leaves_of(n_rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("undistract.parallel.plan.LEAF_ROWS", n_rows)
+        patch.setattr("undistract.parallel.plan.LEAF_VALUES", 1)
         yield

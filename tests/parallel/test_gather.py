@@ -365,7 +365,7 @@ def test_files_that_did_not_change_are_not_read_again_by_another_process(tmp_pat
     data.mkdir()
     write_arrays(data)
     script = (
-        "import sys; from undistract.parallel import gather, plan; plan.LEAF_ROWS = 50;"
+        "import sys; from undistract.parallel import gather, plan; plan.LEAF_ROWS, plan.LEAF_VALUES = 50, 1;"
         f"gather([{str(data)!r}], split_every=2, checkpoint={str(folder)!r})"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

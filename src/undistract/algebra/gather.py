@@ -12,7 +12,7 @@ centred and multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -63,11 +63,49 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weighting
     >>> found.scatters[0][0, 0], found.between[0, 0], found.moved
     (np.float64(4.0), np.float64(24.5), array([ True, False]))
     """
+    means = _Means(_read(X, order, 0, 1)[0])
+    scatters = _scatters(
+        X, order, counts, weightings, lambda ended, chosen: means.add(*ended, counts[chosen], weights[chosen])
+    )
+    means = means.done()
+    return Gathered(means.origin, means.mean, means.scatter, means.spread, means.moves != 0, scatters)
+
+
+class GatheredSets(NamedTuple):
+    """The same, with what belongs to each set apart."""
+
+    anchors: Floats  # (M, d) the first row of each set
+    offsets: Floats  # (M, d) the mean of each set, minus its anchor: small, so that it is exact
+    squares: Floats  # (M, d) the diagonal of each set's scatter
+    scatters: list[Floats]  # K of (d, d), one for each weighting
+
+
+def gather_sets(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -> GatheredSets:
+    """Read the rows once, and keep a few numbers of every set besides the sums over all; parameters as in `gather`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [7.0, 1.0], [9.0, 1.0]])
+    >>> gather_sets(X, None, np.array([2, 2]), np.ones((1, 2))).squares
+    array([[2., 0.],
+           [2., 0.]])
+    """
+    ends: list[Ended] = []
+    scatters = _scatters(X, order, counts, weightings, lambda ended, _: ends.append(ended))
+    anchors, offsets, squares = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+    return GatheredSets(anchors, offsets, squares, scatters)
+
+
+Ended = tuple[Floats, Floats, Floats]  # anchors, offsets and squares of sets that end in a block
+
+
+def _scatters(
+    X: Rows, order: Ints | None, counts: Ints, weightings: Floats, keep: Callable[[Ended, slice], None]
+) -> list[Floats]:
+    """Sum up the scatters, and hand over what is found of each set when it ends."""
     n_rows, n_features = X.shape
     bounds = np.concatenate([[0], np.cumsum(counts)])
     scatters = [np.zeros((n_features, n_features), order="F") for _ in weightings]
-    origin = _read(X, order, 0, 1)[0]
-    means = _Means(origin)
     even = weightings.size > 0 and bool((weightings == weightings[:, :1]).all())
     size = min(block_rows(n_features), n_rows)
     buffer = np.empty((size + 1, n_features))
@@ -85,8 +123,8 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weighting
             buffer[stop - start] = cut.joined(found, int(np.append(starts, stop - start)[1]))
             rows = buffer[: stop - start + 1]
         whole = last + 1 - first if bounds[last + 1] <= stop else last - first  # sets that end in this block
-        chosen = slice(first, first + whole)
-        means.add(anchors[:whole], found.means[:whole], found.squares[:whole], counts[chosen], weights[chosen])
+        if whole:
+            keep((anchors[:whole], found.means[:whole], found.squares[:whole]), slice(first, first + whole))
         cut = None
         if whole < last + 1 - first:
             cut = _Cut(anchors[-1], found.means[-1], found.squares[-1], stop - int(bounds[last]))
@@ -101,8 +139,7 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weighting
                 dsyrk(1.0, scaled.T, beta=1.0, c=scatter, overwrite_c=1)
     for scatter in scatters:
         mirror(scatter)
-    means = means.done()
-    return Gathered(origin, means.mean, means.scatter, means.spread, means.moves != 0, scatters)
+    return scatters
 
 
 @dataclass
@@ -143,8 +180,6 @@ class _Means:
 
     def add(self, anchors: Floats, offsets: Floats, squares: Floats, counts: Ints, weights: Floats) -> None:
         """Add sets by their means, anchor plus offset, and the diagonals of their scatters."""
-        if not len(anchors):
-            return
         self.spread += weights @ np.sqrt(np.divide(squares, counts[:, None], out=squares), out=squares)
         means = anchors - self.origin
         means += offsets

@@ -8,6 +8,7 @@ from typing import Any
 
 from undistract.errors import ClusterError, InputError
 from undistract.extras import need
+from undistract.parallel.lazy import dask_part
 
 LOCAL = "local:"
 # Seconds in which a scheduler must answer.
@@ -45,6 +46,8 @@ def opened_cluster(where: Any) -> Iterator[Any]:
         if not count.isdecimal() or int(count) < 1:
             raise InputError(f"The cluster is {where!r}; expected a number of processes after local:, such as local:2.")
         with (
+            # The next leaf waits at its worker, and not for the scheduler.
+            dask_part().config.set({"distributed.scheduler.worker-saturation": 2.0}),
             distributed.LocalCluster(
                 n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             ) as cluster,

@@ -107,6 +107,8 @@ class Piece:
         The sets that have rows in it, in order of appearance, and in how many pieces each of them lies.
     n_rows : int
         About how many.
+    n_features : int or None
+        How wide they are, where that is known.
     made : Delayed, optional
         What Dask makes before.
     blended : Blended, optional
@@ -120,6 +122,7 @@ class Piece:
     numbers: Sequence[int]
     pieces: Sequence[int]
     n_rows: int
+    n_features: int | None
     mark: Callable[[], str | None]
     made: Any = None
     blended: Blended | None = None

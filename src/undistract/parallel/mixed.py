@@ -30,15 +30,15 @@ from undistract.sets.table_columns import choose_columns
 
 # What runs functions with what Dask makes before, and gives their results in order.
 Run = Callable[[Iterable[tuple[Callable[..., Any], tuple[Any, ...]]]], Iterator[Any]]
-# A source, what Dask makes before (all of it, and what the labels alone need), its rows, and its mark.
-Source = tuple[Mixed, Any, tuple[Any, ...], int, Callable[[], str | None]]
+# A source, what Dask makes before (all of it, and what the labels alone need), and its mark.
+Source = tuple[Mixed, Any, tuple[Any, ...], Callable[[], str | None]]
 
 
 def mixed_pieces(
     sources: Sequence[Source], run: Run, prior: Prior, width: int | None = None
 ) -> tuple[tuple[Hashable, ...], list[Piece]]:
     """Look which sets are in which source; return the names of all sets in order of appearance, and the pieces."""
-    found: list[Counted] = list(run((partial(sets_in, source), labels) for source, _, labels, _, _ in sources))
+    found: list[Counted] = list(run((partial(sets_in, source), labels) for source, _, labels, _ in sources))
     numbers: dict[Hashable, int] = {}
     rows_of, pieces_of = Counter[Hashable](), Counter[Hashable]()
     for names, counts, wide in found:
@@ -55,12 +55,12 @@ def mixed_pieces(
     together = width is not None and len(every) > 0 and not few(int(totals.sum()), width)
     sums = n_sums(prior.kind, totals, weights) if together else 0
     made = []
-    for (source, rows, _, n_rows, mark), (names, _, _) in zip(sources, found, strict=True):
+    for (source, rows, _, mark), (names, counts, _) in zip(sources, found, strict=True):
         if names:
             places = [numbers[name] for name in names]
             known = Blended(tuple(totals[places].tolist()), tuple(weights[places].tolist()), sums) if together else None
             cut = [pieces_of[name] for name in names]
-            made.append(Piece(source, names, places, cut, n_rows, mark, rows, known))
+            made.append(Piece(source, names, places, cut, int(counts.sum()), width, mark, rows, known))
     return every, made
 
 
@@ -99,16 +99,15 @@ def labelled_sources(X: Any, labels: Any) -> list[Source]:
             LabelledRows(),
             delayed(_both, pure=False, traverse=False)(block, _whole(delayed, label)),
             (_whole(delayed, label),),
-            leaf_rows() if np.isnan(size) else int(size),
             partial(_mark_of_block, block, label),
         )
-        for size, block, label in zip(sizes, blocks, some, strict=True)
+        for block, label in zip(blocks, some, strict=True)
     ]
 
 
 def bag_sources(bag: Any) -> list[Source]:
     """Take each partition of a bag of (name, rows) as it is."""
-    return [(PairedRows(), one, (one,), leaf_rows(), partial(str, one.key)) for one in bag.to_delayed()]
+    return [(PairedRows(), one, (one,), partial(str, one.key)) for one in bag.to_delayed()]
 
 
 def parquet_sources(folder: Any, group: str, columns: Sequence[str] | str | None) -> list[Source]:
@@ -128,7 +127,7 @@ def parquet_sources(folder: Any, group: str, columns: Sequence[str] | str | None
             if n_rows and (n_rows >= leaf_rows(len(features)) or stop == len(sizes)):
                 source = TableRows(Path(path).resolve(), tuple(range(start, stop)), features, group)
                 mark = f"{source} {told.st_size} {told.st_mtime_ns}"
-                found.append((source, None, (), n_rows, partial(str, mark)))
+                found.append((source, None, (), partial(str, mark)))
                 start = stop
     return found
 

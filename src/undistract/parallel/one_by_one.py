@@ -45,13 +45,13 @@ def set_pieces(
             raise twice(name)
         seen.add(name)
         watcher = None if watch is None else watch(number)
-        for piece, (source, n_rows, mark, made) in _numbered(_cut(name, held, watcher, travels)):
-            yield Piece(source, (name,), (number,), (piece,), n_rows, mark, made)
+        for piece, (source, shape, mark, made) in _numbered(_cut(name, held, watcher, travels)):
+            yield Piece(source, (name,), (number,), (piece,), *shape, mark, made)
         if watcher is not None and len(watcher.rows):  # it was read here
             noted[number] = watcher.rows
 
 
-Cut = tuple[OneSet, int, Callable[[], str | None], Any]
+Cut = tuple[OneSet, tuple[int, int | None], Callable[[], str | None], Any]
 
 
 def _numbered(cuts: tuple[int, Iterator[Cut]]) -> Iterator[tuple[int, Cut]]:
@@ -126,29 +126,31 @@ def _read_there(one: FeatureSet, watcher: Watcher | None) -> Cut:
 
 def _sent(name: Hashable, rows: Rows) -> Cut:
     # What Dask sends is copied on the way; a slice of a memory map must not take all of the map with it.
-    return OneSet(FeatureSet(name, np.asarray(rows))), len(rows), partial(_mark_of_rows, rows), None
+    return OneSet(FeatureSet(name, np.asarray(rows))), (len(rows), rows.shape[1]), partial(_mark_of_rows, rows), None
 
 
 def _made_by_dask(name: Hashable, held: Any) -> tuple[int, Iterator[Cut]]:
     if not is_lazy_array(held):
-        return 1, iter([(OneSet(), leaf_rows(), partial(str, held.key), held)])
+        return 1, iter([(OneSet(), (leaf_rows(), None), partial(str, held.key), held)])
     if held.ndim != 2:
         raise InputError(f"Set {name!r} has shape {held.shape}, expected (rows, features).")
     blocks = held.rechunk({1: -1}).to_delayed().ravel()
-    sizes = [leaf_rows() if np.isnan(size) else int(size) for size in held.chunks[0]]
+    width = held.shape[1]
+    sizes = [leaf_rows(width) if np.isnan(size) else int(size) for size in held.chunks[0]]
     return len(blocks), (
-        (OneSet(), size, partial(str, block.key), block) for size, block in zip(sizes, blocks, strict=True)
+        (OneSet(), (size, width), partial(str, block.key), block) for size, block in zip(sizes, blocks, strict=True)
     )
 
 
-def _about(one: FeatureSet) -> int:
-    """How many rows there are, as far as can be told without reading them."""
+def _about(one: FeatureSet) -> tuple[int, int | None]:
+    """How many rows there are and how wide, as far as can be told without reading them."""
+    width = one.known_width
     if one.known_length is not None:
-        return one.known_length
+        return one.known_length, width
     file = Path(one.source or "")
-    if one.feature_names is None or not file.is_file():
-        return leaf_rows()
-    return 1 + file.stat().st_size // (8 * len(one.feature_names))
+    if width is None or not file.is_file():
+        return leaf_rows(), None
+    return 1 + file.stat().st_size // (8 * width), width
 
 
 def _mark_of_file(one: FeatureSet) -> str | None:

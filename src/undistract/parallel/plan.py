@@ -17,19 +17,23 @@ from undistract.version import __version__
 
 # To ship one (d, d) sum costs as much as to sum up some 640 rows, at any d. With ten times as many it hardly counts.
 LEAF_ROWS = 6400
+# A task should also last longer than the cluster needs to hand it out: narrow rows are taken by the 64 MB.
+LEAF_VALUES = 2**23
 # Where rows are so wide that a leaf would hold more values than these (256 MB), it has fewer rows.
-LEAF_VALUES = 2**25
+MOST_VALUES = 2**25
 
 
-def leaf_rows(n_features: int = 1) -> int:
+def leaf_rows(n_features: int | None = None) -> int:
     """How many rows a leaf has at least, where there are as many.
 
     Examples
     --------
-    >>> leaf_rows(100), leaf_rows(100_000)
-    (6400, 335)
+    >>> leaf_rows(100), leaf_rows(2048), leaf_rows(100_000)
+    (83886, 6400, 335)
     """
-    return max(1, min(LEAF_ROWS, LEAF_VALUES // max(n_features, 1)))
+    if n_features is None:
+        return LEAF_ROWS
+    return max(1, min(max(LEAF_ROWS, LEAF_VALUES // n_features), MOST_VALUES // n_features))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ def _grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     group: list[Piece] = []
     for piece in pieces:
         group.append(piece)
-        if sum(one.n_rows for one in group) >= leaf_rows():
+        if sum(one.n_rows for one in group) >= leaf_rows(piece.n_features):
             yield group
             group = []
     if group:

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event
 from typing import Any
 from uuid import uuid4
@@ -78,6 +78,7 @@ class OnCluster:
     client: Any
     retries: int = 3
     timeout: float | None = None
+    _threads: list[float] = field(default_factory=list, repr=False)  # how many, and when they were counted
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Any]:
         """Give results in the order of the tasks; only a window of them is under way at a time."""
@@ -114,9 +115,12 @@ class OnCluster:
         n_tasks = sum(sent is not None for _, sent in waiting)
         return n_tasks < 2 or under_way < AHEAD * self._n_threads()
 
-    def _n_threads(self) -> int:
-        with self._explained():
-            return sum(self.client.nthreads().values())
+    def _n_threads(self) -> float:
+        # Workers come and go, but to ask for every task would keep the scheduler from its work.
+        if not self._threads or time.monotonic() - self._threads[1] > 1:
+            with self._explained():
+                self._threads[:] = sum(self.client.nthreads().values()), time.monotonic()
+        return self._threads[0]
 
     def _send(self, task: Task) -> _Sent:
         with self._explained():

@@ -143,6 +143,11 @@ class FeatureSet:
         return None if isinstance(self._held, RowStream) else self._held[0]
 
     @property
+    def known_width(self) -> int | None:
+        """How many features a row has, or None where nobody has read one yet."""
+        return self._held.known_width if isinstance(self._held, RowStream) else self.n_features
+
+    @property
     def n_features(self) -> int:
         """How many features a row has, d."""
         return self._held.n_features if isinstance(self._held, RowStream) else int(self._held[0].shape[1])

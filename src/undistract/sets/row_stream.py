@@ -71,6 +71,11 @@ class RowStream:
         self.n_rows = n_rows
 
     @property
+    def known_width(self) -> int | None:
+        """The width of a row, where it is known."""
+        return self._n_features
+
+    @property
     def n_features(self) -> int:
         """The width of a row; reads the first piece where it is not known."""
         if self._n_features is None and next(self.pieces(), None) is None:
