@@ -69,20 +69,29 @@ def main() -> None:
         for client in clients.values():
             gather([str(folder)], client)  # imports, and files in the cache of the system
         seconds: dict[int, list[float]] = {n: [] for n in clients}
+        work: dict[int, list[float]] = {n: [] for n in clients}  # CPU time of the busiest worker
         for number in range(asked.rounds):
             loads = []
             for n, client in clients.items():
-                begun = time.perf_counter()
+                before, begun = client.run(time.process_time), time.perf_counter()
                 gather([str(folder)], client)
                 seconds[n].append(time.perf_counter() - begun)
+                after = client.run(time.process_time)
+                work[n].append(max(after[worker] - before[worker] for worker in after))
                 loads.append(os.getloadavg()[0])
-            told = ", ".join(f"{n} workers {times[-1]:.2f} s" for n, times in seconds.items())
+            told = ", ".join(
+                f"{n} workers {times[-1]:.2f} s, of CPU {work[n][-1]:.2f} s" for n, times in seconds.items()
+            )
             print(f"round {number}: {told}; load {max(loads):.1f}", flush=True)
         first = asked.workers[0]
         for n in asked.workers[1:]:
             best = min(seconds[first]) / min(seconds[n])
             middle = statistics.median(seconds[first]) / statistics.median(seconds[n])
             print(f"{first} -> {n} workers: {best:.2f} times the throughput (best rounds), {middle:.2f} (medians)")
+            share = statistics.median(work[first]) / statistics.median(work[n])
+            print(
+                f"    CPU time of the busiest worker: {share:.2f} times less; so much where no one else uses the cores"
+            )
 
 
 if __name__ == "__main__":

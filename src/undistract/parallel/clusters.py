@@ -11,6 +11,15 @@ from undistract.extras import need
 from undistract.parallel.lazy import dask_part
 
 LOCAL = "local:"
+SETTINGS = {
+    # The next leaf waits at its worker, and not for the scheduler.
+    "distributed.scheduler.worker-saturation": 2.0,
+    # By default a worker gives every freed block back to the system and gets it again page by page, and looks a hundred
+    # times a second at what it does: together a third of its time (benchmarks/dask_scaling.py).
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
+    "distributed.worker.profile.enabled": False,
+}
 # Seconds in which a scheduler must answer.
 PATIENCE = 5
 
@@ -46,8 +55,7 @@ def opened_cluster(where: Any) -> Iterator[Any]:
         if not count.isdecimal() or int(count) < 1:
             raise InputError(f"The cluster is {where!r}; expected a number of processes after local:, such as local:2.")
         with (
-            # The next leaf waits at its worker, and not for the scheduler.
-            dask_part().config.set({"distributed.scheduler.worker-saturation": 2.0}),
+            dask_part().config.set(SETTINGS),
             distributed.LocalCluster(
                 n_workers=int(count), threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             ) as cluster,
