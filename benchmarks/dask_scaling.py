@@ -89,9 +89,7 @@ def main() -> None:
             middle = statistics.median(seconds[first]) / statistics.median(seconds[n])
             print(f"{first} -> {n} workers: {best:.2f} times the throughput (best rounds), {middle:.2f} (medians)")
             share = statistics.median(work[first]) / statistics.median(work[n])
-            print(
-                f"    CPU time of the busiest worker: {share:.2f} times less; so much where no one else uses the cores"
-            )
+            print(f"    CPU time of the busiest worker: {share:.2f} times less, the most that idle cores could show")
 
 
 if __name__ == "__main__":
