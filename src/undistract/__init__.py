@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         explain,
         find_alarms,
     )
-    from undistract.errors import EvidenceWarning, FileError, InputError, NoSetsWarning
+    from undistract.errors import ClusterError, EvidenceWarning, FileError, InputError, NoSetsWarning
     from undistract.focus import Focus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Alarm",
     "AlarmBudget",
+    "ClusterError",
     "Conformal",
     "DiscriminativeDetector",
     "EvidenceWarning",
@@ -106,6 +107,7 @@ _ROOMS = {
         "find_alarms",
     ),
     "errors": (
+        "ClusterError",
         "EvidenceWarning",
         "FileError",
         "InputError",
