@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from undistract.algebra import Moments
-from undistract.algebra.gather import gather, weighted_scatter
+from undistract.algebra.gather import gather_sets, weighted_scatter
 from undistract.algebra.store import Folded, balanced
 from undistract.arrays import Floats, Ints, Rows, check_range, quiet
 
@@ -63,7 +63,7 @@ class Blend:
         order = np.argsort(codes, kind="stable")
         numbers, seen = np.unique(codes, return_counts=True)
         with quiet():
-            found = gather(rows, order, seen, _coefficients(counts[numbers], weights[numbers], sums))
+            found = gather_sets(rows, order, seen, _coefficients(counts[numbers], weights[numbers], sums))
         return cls(
             numbers,
             seen,

@@ -18,9 +18,9 @@ import numpy as np
 from undistract.algebra import Moments, SetMoments
 from undistract.algebra.prior import Prior, Weights
 from undistract.arrays import Rows, as_rows
-from undistract.detect.progress import watched
 from undistract.detect.sample import Sample
 from undistract.errors import InputError
+from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
 
 # So many rows, or values, of short sets are summed up together.

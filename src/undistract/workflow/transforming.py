@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from undistract.arrays import Rows, as_rows
 from undistract.detect import FocusDetector
-from undistract.detect.progress import watched
 from undistract.errors import InputError
 from undistract.files import WholeFile
 from undistract.focus import Focus
+from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.model import Model
 from undistract.workflow.reading import Reading, read_sets
