@@ -33,10 +33,10 @@ def spectrum_with(first, rest=0.5, seed=0):
         [],
         [0.99],
         [0.999, 0.99, 0.86],
-        np.linspace(0.86, 0.9999, 12),
+        np.linspace(0.86, 0.9999, 30),
         [0.99, 0.99, 0.99, 0.95],
     ],
-    ids=["none", "one", "three", "twelve", "equal ones"],
+    ids=["none", "one", "three", "thirty", "equal ones"],
 )
 def test_the_leading_directions_are_those_of_the_whole_spectrum(first):
     values = spectrum_with(first)

@@ -86,12 +86,14 @@ def needed(cutoff: float | str, n_remove: int | None) -> Wanted:
     Examples
     --------
     >>> needed(0.999, None), needed("auto", 2).number
-    (Wanted(least=0.999, number=0), 2)
+    (Wanted(least=0.999, number=0, silent=None), 2)
     """
     if n_remove is not None:
         return Wanted(np.inf, int(n_remove))
-    # Whatever reads less leaves a gap to a direction that stands apart.
-    return Wanted(1 - GAP * (1 - STANDING_APART) if isinstance(cutoff, str) else float(cutoff))
+    if not isinstance(cutoff, str):
+        return Wanted(float(cutoff))
+    # Whatever reads less leaves a gap to a direction that stands apart. With few sets, gaps do not count.
+    return Wanted(1 - GAP * (1 - STANDING_APART), silent=AUTOMATIC_CUTOFF)
 
 
 def check_cut(cutoff: Any, n_remove: Any) -> None:

@@ -14,6 +14,17 @@ from scipy.integrate import quad
 from undistract.algebra.moments import Moments
 
 
+def speaks(n_sets: int, n_directions: int) -> bool:
+    """Tell whether so many sets can tell apart half of the directions or more.
+
+    Examples
+    --------
+    >>> speaks(n_sets=954, n_directions=784), speaks(n_sets=200, n_directions=2048)
+    (True, False)
+    """
+    return n_directions <= 2 * (n_sets - 1)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the number of sets, rows and features allows us to know.
@@ -51,7 +62,7 @@ class Evidence:
     @property
     def speaks(self) -> bool:
         """Whether the sets can tell apart half of the directions or more."""
-        return 2 * self.n_silent <= self.n_directions
+        return speaks(self.n_sets, self.n_directions)
 
     @property
     def noise_edges(self) -> tuple[float, float]:

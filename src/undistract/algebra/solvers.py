@@ -12,13 +12,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular, svd
+from scipy.linalg import eigh, qr, solve_triangular, svd
 from scipy.linalg.blas import dsymm, dsyrk, dtrmm, dtrsm
 from scipy.linalg.lapack import dlange, dpocon, dpotrf, dpotri, dpstrf
 
 from undistract.algebra.centre import piece_sums
+from undistract.algebra.evidence import speaks
 from undistract.algebra.gather import mirror
-from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
+from undistract.algebra.leading import LEAST_FEATURES, Wanted, leading
 from undistract.arrays import Floats, Ints
 
 # A metric with a condition beyond this is whitened on its range: what a Cholesky factor adds there is rounding.
@@ -56,32 +57,33 @@ def dense_leading(within: Floats, total: Floats, epsilon: float, wanted: Wanted)
     scale = np.sqrt(np.diag(total) + epsilon)
     metric = _scaled(total, scale)
     metric[np.diag_indices_from(metric)] = 1.0
-    lower = _factor(metric)
+    inner = _scaled(within, scale)
+    lower = _factor(metric - inner, overwrite=True)  # of between + ε
     if lower is None:
         return None
-    inner = _scaled(within, scale)
 
     def whitened(columns: Floats) -> Floats:
-        turned = dsymm(1.0, inner, dtrsm(1.0, lower, columns, lower=1, trans_a=1))
+        turned = dsymm(1.0, metric, dtrsm(1.0, lower, columns, lower=1, trans_a=1))
         product: Floats = dtrsm(1.0, lower, turned, lower=1, overwrite_b=1)
         return product
 
     found = leading(whitened, len(scale), wanted)
     if found is None:
         return None
-    values, vectors = np.clip(found.values, 0.0, 1.0), found.vectors
-    if len(values) and values[-1] < LEAST_READING:
+    distraction, roots = np.clip(found.distraction, 0.0, 1.0), np.sqrt(found.values)
+    if len(roots) and distraction[-1] < LEAST_READING:
         return None
-    filters, patterns = np.zeros((2, len(scale), len(values)))
-    if len(values):
-        filters, patterns = dtrsm(1.0, lower, vectors, lower=1, trans_a=1), dtrmm(1.0, lower, vectors, lower=1)
-    metric *= _highest(values, wanted)
+    filters, patterns = np.zeros((2, len(scale), len(roots)))
+    if len(roots):
+        filters = dtrsm(1.0, lower, found.vectors / roots, lower=1, trans_a=1)
+        patterns = dtrmm(1.0, lower, found.vectors * roots, lower=1)
+    metric *= _highest(distraction, wanted)
     metric -= inner
-    if len(values):
-        dsyrk(1.0, patterns * np.sqrt(values), beta=1.0, c=metric, overwrite_c=1, lower=1)
+    if len(roots):
+        dsyrk(1.0, patterns * np.sqrt(distraction), beta=1.0, c=metric, overwrite_c=1, lower=1)
     if dpotrf(metric, lower=1, overwrite_a=1, clean=0)[1]:
         return None
-    return Solution(values, filters / scale[:, None], patterns * scale[:, None], len(values))
+    return Solution(distraction, filters / scale[:, None], patterns * scale[:, None], len(roots))
 
 
 def dense(within: Floats, total: Floats, epsilon: float) -> Solution:
@@ -163,6 +165,7 @@ def few_rows_leading(
     if epsilon < LEAST_CUSHION * np.trace(gram):
         return None
     n_directions = rank(gram)
+    wanted = wanted.given(speaks(len(counts), n_directions))
     gram[np.diag_indices_from(gram)] += epsilon
     lower, trouble = dpotrf(gram, lower=1, overwrite_a=1, clean=1)
     if trouble:
@@ -194,20 +197,31 @@ def _centred_twice(matrix: Floats, counts: Ints) -> Floats:
     return matrix
 
 
-def _symmetric_leading(matrix: Floats, wanted: Wanted) -> Leading:
+def _symmetric_leading(matrix: Floats, wanted: Wanted) -> tuple[Floats, Floats]:
     """Find the leading eigenvalues of a symmetric matrix, and that there are no others; all of them if need be."""
     size = len(matrix)
-    found = leading(lambda columns: dsymm(1.0, matrix, columns), size, wanted) if size >= LEAST_FEATURES else None
-    if found is not None:
+    found = None
+    if size >= LEAST_FEATURES:
         rest = np.asfortranarray(-matrix)
-        rest[np.diag_indices_from(rest)] += _highest(found.values, wanted)
-        if len(found.values):
-            dsyrk(1.0, found.vectors * np.sqrt(found.values), beta=1.0, c=rest, overwrite_c=1, lower=1)
+        rest[np.diag_indices_from(rest)] += 1.0
+        lower, trouble = dpotrf(rest, lower=1, clean=0)  # 1 - λ is above 0 with a healthy cushion
+
+        def inverse(columns: Floats) -> Floats:
+            half = dtrsm(1.0, lower, columns, lower=1)
+            solved: Floats = dtrsm(1.0, lower, half, lower=1, trans_a=1, overwrite_b=1)
+            return solved
+
+        found = None if trouble else leading(inverse, size, wanted)
+    if found is not None:
+        values = np.clip(found.distraction, 0.0, 1.0)
+        rest[np.diag_indices_from(rest)] += _highest(values, wanted) - 1.0
+        if len(values):
+            dsyrk(1.0, found.vectors * np.sqrt(values), beta=1.0, c=rest, overwrite_c=1, lower=1)
         if dpotrf(rest, lower=1, overwrite_a=1, clean=0)[1] == 0:
-            return found
+            return values, found.vectors
     values, vectors = _largest_first(matrix)
     n_known = max(int((values >= wanted.least).sum()), wanted.number)
-    return Leading(values[:n_known], vectors[:, :n_known])
+    return values[:n_known], vectors[:, :n_known]
 
 
 def _highest(values: Floats, wanted: Wanted) -> float:
@@ -247,13 +261,13 @@ def _inside(patterns: Floats, filters: Floats) -> Floats:
     return inside
 
 
-def _factor(metric: Floats) -> Floats | None:
+def _factor(metric: Floats, *, overwrite: bool = False) -> Floats | None:
     """Return the Cholesky factor, or None where the matrix is singular to rounding."""
-    try:
-        lower: Floats = cholesky(metric, lower=True, check_finite=False)
-    except LinAlgError:
+    norm = dlange("1", metric)
+    lower, trouble = dpotrf(metric, lower=1, overwrite_a=overwrite, clean=1)
+    if trouble:
         return None
-    condition, _ = dpocon(lower, dlange("1", metric), uplo="L")
+    condition, _ = dpocon(lower, norm, uplo="L")
     return lower if condition > LEAST_CONDITION else None
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra.evidence import Evidence
+from undistract.algebra.evidence import Evidence, speaks
 from undistract.algebra.leading import Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, few_rows, few_rows_leading
@@ -239,6 +239,7 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     variances = Variances.of(np.diag(total), np.diag(within))
     epsilon = cushion if absolute else cushion * variances.mean
     varies = np.diag(total) > 0
+    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, int(varies.sum())))
     if not varies.any():
         return _Solved(_nothing_varies(moments), epsilon, 0, variances)
     if varies.all():
