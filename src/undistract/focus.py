@@ -38,7 +38,7 @@ from undistract.algebra.taught import teach
 from undistract.arrays import Rows
 from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
-from undistract.learned import LearnedDirections, Wanted
+from undistract.learned import LearnedDirections, Settings
 from undistract.sets.columns import ColumnNames
 from undistract.sets.feature_set import in_chunks
 
@@ -277,10 +277,10 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
                 )
             if key is not None and before.has(key, len(X)):
                 return self
-            wanted = self._wanted()
-            wanted.check()
+            settings = self._settings()
+            settings.check()
             names, codes = ((None,), np.zeros(len(X), np.int64)) if sets is None else number_sets(sets, len(X))
-            self._wait(before.grown(X, names, codes, "uniform" if sets is None else self.prior, key), wanted)
+            self._wait(before.grown(X, names, codes, "uniform" if sets is None else self.prior, key), settings)
             self.taught_ = None
             if sets is None:
                 self._warn_without_sets(stacklevel=3)
@@ -311,10 +311,10 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         check_is_fitted(self)
         if isinstance(names, str | bytes):
             raise InputError(f"names is {names!r}; expected several names of sets, such as [{names!r}].")
-        prior = "uniform" if self.growing_.names == (None,) else self.wanted_.prior
+        prior = "uniform" if self.growing_.names == (None,) else self.settings_.prior
         growing = self.growing_.with_closed(names, prior)
         if self.is_waiting:
-            self._wait(growing, self.wanted_)
+            self._wait(growing, self.settings_)
         else:
             # What was found holds; the sets may stand in another order, which is that of the moments from now on.
             self.growing_, self.moments_ = growing, growing.moments(prior)
@@ -393,18 +393,18 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         library: Library | None = None,
     ) -> Self:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
-        wanted = self._wanted()
-        wanted.check()
+        settings = self._settings()
+        settings.check()
         if not may_wait:
             check_learnable(moments)
         solve = dense if library is None else partial(dense_on, library=library)
-        solution = wanted.solve(moments, may_wait=may_wait, solve=solve)
+        solution = settings.solve(moments, may_wait=may_wait, solve=solve)
         if moments.names == (None,):
             self._warn_without_sets(stacklevel=stacklevel + 1)
         # A stream starts with few sets by nature: `describe` says what speaks against its answer so far.
         for caution in () if may_wait else solution.cut.cautions:
             warnings.warn(caution, EvidenceWarning, stacklevel=stacklevel)
-        self._wait(Growing(closed=moments), wanted)
+        self._wait(Growing(closed=moments), settings)
         self.n_features_in_, self.moments_, self.taught_ = moments.n_features, moments, None
         self.spectrum_, self.cut_, self.projection_ = solution
         self._remember_place(library)
@@ -412,8 +412,8 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             self._teach(taught)
         return self
 
-    def _wanted(self) -> Wanted:
-        return Wanted(*(getattr(self, name) for name in Wanted._fields))
+    def _settings(self) -> Settings:
+        return Settings(*(getattr(self, name) for name in Settings._fields))
 
     @staticmethod
     def _warn_without_sets(stacklevel: int) -> None:

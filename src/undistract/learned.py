@@ -30,7 +30,7 @@ class Solution(NamedTuple):
     projection: Projection
 
 
-class Wanted(NamedTuple):
+class Settings(NamedTuple):
     """Settings as they were when rows came; those of the estimator may be changed since, for the next time."""
 
     cutoff: Any
@@ -82,13 +82,13 @@ class LearnedDirections:
 
     n_features_in_: int
     growing_: Growing
-    wanted_: Wanted
+    settings_: Settings
 
     @cached_property
     def moments_(self) -> Moments:
         """All that is remembered of the rows."""
         # Not fitted, these are missing, and that is what the error says.
-        return self.growing_.moments("uniform" if self.growing_.names == (None,) else self.wanted_.prior)
+        return self.growing_.moments("uniform" if self.growing_.names == (None,) else self.settings_.prior)
 
     @cached_property
     def spectrum_(self) -> Spectrum:
@@ -105,9 +105,9 @@ class LearnedDirections:
         """What takes them out of rows."""
         return self._solved().projection
 
-    def _wait(self, growing: Growing, wanted: Wanted) -> None:
+    def _wait(self, growing: Growing, settings: Settings) -> None:
         """Keep what rows brought; what it says is found when somebody asks."""
-        self.growing_, self.wanted_ = growing, wanted
+        self.growing_, self.settings_ = growing, settings
         for name in ("moments_", "spectrum_", "cut_", "projection_"):
             self.__dict__.pop(name, None)
 
@@ -118,7 +118,7 @@ class LearnedDirections:
 
     def _solved(self) -> Solution:
         """Find all at once, for whoever asks next."""
-        solution = self.wanted_.solve(self.moments_, may_wait=True)
+        solution = self.settings_.solve(self.moments_, may_wait=True)
         self.spectrum_, self.cut_, self.projection_ = solution
         return solution
 

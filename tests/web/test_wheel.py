@@ -16,6 +16,8 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path):
     subprocess.run(line, cwd=ROOT, check=True, capture_output=True, timeout=60)
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         shipped = set(wheel.namelist())
-    files = [path for path in (ROOT / "src" / "undistract").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = [
+        path for path in (ROOT / "src" / "undistract").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
     assert len(files) > 100
     assert {str(path.relative_to(ROOT / "src")) for path in files} <= shipped

@@ -7,7 +7,7 @@ With V an orthonormal basis of the columns, r of the features P that they move m
 
 It depends on the span of the columns alone. Each coordinate belongs to one feature, less what the columns move in it: a
 feature that no column touches passes unchanged. Few columns are taken out of blocks of rows that stay in the cache;
-where they are many, or features few, one product with U is cheaper (`benchmarks/speed`).
+where they are many, one product with U is cheaper (`benchmarks/speed`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from undistract.arrays import Floats, Ints, Rows
 
 # Features that the columns move equally are told apart by their place, not by rounding.
 TIE = 1e-6
-# A product with the whole basis is cheaper with fewer features than this, or with more columns than this share of them.
-LEAST_FEATURES, MOST_COLUMNS = 64, 0.3
+# With more columns than this share of the features, a product with the whole basis is cheaper.
+MOST_COLUMNS = 0.3
 BLOCK = 512
 
 
@@ -101,7 +101,7 @@ class Complement:
     @property
     def _is_thin(self) -> bool:
         n_features, n_columns = self.reading.shape
-        return n_columns == 0 or bool(n_features >= LEAST_FEATURES and n_columns <= MOST_COLUMNS * n_features)
+        return bool(n_columns <= MOST_COLUMNS * n_features)
 
     def _wide(self, dtype: Any) -> npt.NDArray[Any]:
         """Return the basis in one dtype; it is made once."""

@@ -16,7 +16,7 @@ from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
 from undistract.arrays import LARGEST, Floats, quiet
 from undistract.focus import Focus
-from undistract.learned import Wanted
+from undistract.learned import Settings
 from undistract.storage.checks import (
     UNIT,
     anything,
@@ -213,7 +213,7 @@ RECORDS: dict[str, Record] = {
 
 def _take_focus(focus: Focus) -> Fields:
     growing, waiting = focus.growing_, focus.is_waiting
-    if waiting and any(getattr(focus, name) is not value for name, value in focus.wanted_._asdict().items()):
+    if waiting and any(getattr(focus, name) is not value for name, value in focus.settings_._asdict().items()):
         waiting = focus.projection_ is None  # settings were changed since: what was wanted is found now
     projection = None if waiting else focus.projection_
     solved: Fields = dict.fromkeys(("moments", "spectrum", "cut", "removal"))
@@ -235,18 +235,17 @@ def _give_focus(fields: Fields) -> Fields:
     closed = fields["moments"] if fields["closed_sets"] == "all" else fields["closed_sets"]
     opened, keys = (_pairs(fields[name], name.replace("_", " ")) for name in ("open_sets", "keys"))
     expect(all(isinstance(piece, SetMoments) for piece in opened.values()), "open sets are no sums")
-    expect(closed is None or isinstance(closed, Moments), "closed sets are no sums")
+    expect(closed is None or isinstance(closed, Moments | SketchedMoments), "closed sets are no sums")
     expect(opened or closed is not None, "it has no sets")
     for n_rows in keys.values():
         whole(1)(n_rows, "keys", {})
-    settings = fields["settings"]
-    default = Focus().get_params()
-    wanted = Wanted(*(settings.get(name, default[name]) for name in Wanted._fields))
-    made = {"growing_": Growing(opened, closed, keys), "wanted_": wanted}
+    given, default = fields["settings"], Focus().get_params()
+    settings = Settings(*(given.get(name, default[name]) for name in Settings._fields))
+    made = {"growing_": Growing(opened, closed, keys), "settings_": settings}
     solved = [fields[name] for name in ("moments", "spectrum", "cut", "removal")]
     if all(part is None for part in solved):
-        expect(not any(hasattr(value, "fit") for value in wanted), "one of its settings is an estimator")
-        wanted.check()
+        expect(not any(hasattr(value, "fit") for value in settings), "one of its settings is an estimator")
+        settings.check()
         expect(fields["complement"] is None, "it has a projection of nothing")
         return made
     expect(all(part is not None for part in solved), "it lacks what its sets say")
