@@ -20,13 +20,13 @@ def rows(d=6, seed=0):
 def solved(monkeypatch):
     """How many times a spectrum was solved."""
     counted = []
-    solve = undistract.learned.Wanted.solve
+    solve = undistract.learned.Settings.solve
 
     def count(self, moments, **how):
         counted.append(moments.n_rows)
         return solve(self, moments, **how)
 
-    monkeypatch.setattr(undistract.learned.Wanted, "solve", count)
+    monkeypatch.setattr(undistract.learned.Settings, "solve", count)
     return counted
 
 

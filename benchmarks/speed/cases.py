@@ -31,8 +31,8 @@ class Case:
 
     @property
     def n_distractors(self) -> int:
-        """How many directions distract: one in sixteen, and fewer than a set has rows."""
-        return max(1, min(self.n_features // 16, self.n_rows // 8))
+        """How many directions distract: a few, more where features are more, and fewer than a set has rows."""
+        return max(1, min(round(self.n_features**0.5 / 4), self.n_rows // 8))
 
     @property
     def square(self) -> float:
