@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
 
 def dense_leading(within: Floats, total: Floats, epsilon: float, wanted: Wanted) -> Solution | None:
-    """Solve for the leading directions alone; features must not be constant.
+    """Solve for the leading directions alone; features must not be constant, and `total` is overwritten.
 
     That none is missed is proved by a Cholesky factor: c B - within + Σ λ a aᵀ over the directions found is positive
     definite only if every other distraction is below c.
@@ -55,10 +55,11 @@ def dense_leading(within: Floats, total: Floats, epsilon: float, wanted: Wanted)
     if len(within) < LEAST_FEATURES:
         return None
     scale = np.sqrt(np.diag(total) + epsilon)
-    metric = _scaled(total, scale)
+    metric = _scaled(total, scale, out=total if total.flags.f_contiguous else np.empty_like(total, order="F"))
     metric[np.diag_indices_from(metric)] = 1.0
-    inner = _scaled(within, scale)
-    lower = _factor(metric - inner, overwrite=True)  # of between + ε
+    apart = _scaled(within, scale, out=np.empty_like(metric))
+    np.subtract(metric, apart, out=apart)
+    lower = _factor(apart, overwrite=True)  # of between + ε
     if lower is None:
         return None
 
@@ -78,7 +79,7 @@ def dense_leading(within: Floats, total: Floats, epsilon: float, wanted: Wanted)
         filters = dtrsm(1.0, lower, found.vectors / roots, lower=1, trans_a=1)
         patterns = dtrmm(1.0, lower, found.vectors * roots, lower=1)
     metric *= _highest(distraction, wanted)
-    metric -= inner
+    metric -= _scaled(within, scale, out=lower)  # whose memory serves once more
     if len(roots):
         dsyrk(1.0, patterns * np.sqrt(distraction), beta=1.0, c=metric, overwrite_c=1, lower=1)
     if dpotrf(metric, lower=1, overwrite_a=1, clean=0)[1]:
@@ -237,11 +238,11 @@ def _weighted_rows(deviations: Floats, means: Floats, counts: Ints, shares: Floa
     return rows
 
 
-def _scaled(matrix: Floats, scale: Floats) -> Floats:
-    """Divide rows and columns by a scale; the result is in the order that Fortran likes."""
-    scaled: Floats = np.asfortranarray(matrix / scale[:, None])
-    scaled /= scale
-    return scaled
+def _scaled(matrix: Floats, scale: Floats, out: Floats) -> Floats:
+    """Divide rows and columns by a scale."""
+    np.divide(matrix, scale[:, None], out=out)
+    out /= scale
+    return out
 
 
 def _solution(distraction: Floats, filters: Floats, patterns: Floats, n_moving: int) -> Solution:

@@ -243,21 +243,24 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     if not varies.any():
         return _Solved(_nothing_varies(moments), epsilon, 0, variances)
     if varies.all():
-        return _Solved(*_dense(within, total, epsilon, wanted, solve), variances)
+        return _Solved(*_dense(within, total, epsilon, wanted, solve, lambda: moments.total), variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
-    found, _, n_directions = _dense(within[places], total[places], epsilon, wanted, solve)
+    inside, whole = within[places], total[places]
+    found, _, n_directions = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
     return _Solved(Solution(found.distraction, filters, patterns, found.n_moving), epsilon, n_directions, variances)
 
 
 def _dense(
-    within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver
+    within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
 ) -> tuple[Solution, float, int]:
-    found = None if wanted is None else dense_leading(within, total, epsilon, wanted)
-    if found is not None:
-        return found, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
+    if wanted is not None:
+        found = dense_leading(within, total, epsilon, wanted)
+        if found is not None:
+            return found, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
+        total = again()  # it was overwritten
     found = solve(within, total, epsilon)
     return found, epsilon, len(found.distraction)
 
