@@ -16,6 +16,7 @@ from benchmarks.speed.plain import without_numba
 from benchmarks.speed.results import NONE, Result, result
 from undistract import Moments, Spectrum
 from undistract.algebra import Projection, cut
+from undistract.algebra.cutoff import needed
 from undistract.algebra.spectrum import CUSHION
 
 WITHOUT_NUMBA = "Focus, numpy alone"
@@ -94,7 +95,7 @@ def _learning(peer: Peer, data: Sample) -> Callable[[], Any]:
 
 
 def _parts(data: Sample, with_paper: bool) -> dict[str, Callable[[], Any]]:
-    """Our fit in three steps, each from what the step before it made; the last two for both settings."""
+    """Our fit in steps, each from what the step before it made; all but the first for both settings."""
     moments = Moments.of_labelled(data.X, data.labels)
     steps: dict[str, Callable[[], Any]] = {"moments": lambda: Moments.of_labelled(data.X, data.labels)}
     steps |= _solving(moments, "", CUSHION, "auto")
@@ -102,8 +103,11 @@ def _parts(data: Sample, with_paper: bool) -> dict[str, Callable[[], Any]]:
 
 
 def _solving(moments: Moments, which: str, cushion: float, cutoff: float | str) -> dict[str, Callable[[], Any]]:
-    spectrum = Spectrum.of(moments, cushion=cushion)
+    wanted = needed(cutoff, None)
+    spectrum = Spectrum.of(moments, cushion=cushion, wanted=wanted)
     return {
-        f"spectrum{which}": lambda: Spectrum.of(moments, cushion=cushion),
-        f"cut and projection{which}": lambda: Projection.of(spectrum, cut(spectrum, cutoff=cutoff).n_removed),
+        f"directions that may go{which}": lambda: Spectrum.of(moments, cushion=cushion, wanted=wanted),
+        f"all directions, on demand{which}": lambda: Spectrum.of(moments, cushion=cushion),
+        f"cut{which}": lambda: Projection.of(spectrum, cut(spectrum, cutoff=cutoff).n_removed),
+        f"basis, on demand{which}": lambda: Projection.of(spectrum, cut(spectrum, cutoff=cutoff).n_removed).complement,
     }
