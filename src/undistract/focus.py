@@ -223,6 +223,7 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
         (1, 0)
         """
         check_is_fitted(self)
+        self.whole_spectrum()  # once, however often people teach
         made: Focus = clone(self)
         made.__dict__.update(self.__dict__)
         if made.taught_ is None:

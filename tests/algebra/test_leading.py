@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from undistract import EvidenceWarning, Focus, load, save
+from undistract import EvidenceWarning, Focus, Taught, load, save
 from undistract.algebra import Moments, Spectrum, cut, solvers
 from undistract.algebra.cutoff import needed
 from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
@@ -144,6 +144,13 @@ def test_a_model_is_saved_with_what_it_needs_and_finds_the_rest_when_asked(tmp_p
     assert np.array_equal(back.distraction_, focus.distraction_)
     whole = save(focus, tmp_path / "whole.focus")
     assert (tmp_path / "part.focus").stat().st_size < 0.7 * whole.stat().st_size
+
+
+def test_all_directions_are_solved_for_once_however_often_people_teach(monkeypatch):
+    focus = Focus(cutoff=0.9).fit_moments(Moments.of(sets_of(700, 10, WIDTH)))
+    focus.taught_by(Taught(np.ones((1, WIDTH))))
+    monkeypatch.setattr(Spectrum, "of", None)
+    assert focus.taught_by(Taught(9 * np.eye(WIDTH)[:2])).taught_ is not None
 
 
 def test_constant_features_are_set_aside():
