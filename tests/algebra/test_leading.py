@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from undistract import EvidenceWarning, Focus, Taught, load, save
-from undistract.algebra import Moments, Spectrum, cut, solvers
+from undistract import EvidenceWarning, Focus, load, save
+from undistract.algebra import Moments, Spectrum, Taught, cut, solvers
 from undistract.algebra.cutoff import needed
 from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
 from undistract.algebra.solvers import dense, dense_leading, few_rows, few_rows_leading

@@ -18,6 +18,7 @@ from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_labels import sort_sets
 from undistract.algebra.set_moments import SetMoments
 from undistract.algebra.store import KEPT_VALUES, Folded, KeptRows, balanced, few, sum_sorted
+from undistract.algebra.weighted_sets import WeightedSets
 from undistract.arrays import Floats, Ints, Rows, as_rows, check_range, listed, quiet, same_features
 from undistract.errors import InputError
 
@@ -26,7 +27,7 @@ LEAST_LEFT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(WeightedSets):
     """Moments of many sets; a set counts once, by name. Moments of different sets join with ``+``.
 
     Make them with `Moments.of` (sets one by one), `Moments.of_labelled` (one array, one label per row), or ``a + b``.
@@ -121,31 +122,6 @@ class Moments:
         return cls(names, counts, weights, rule.kind, *sum_sorted(X, order, counts, weights))
 
     @property
-    def n_sets(self) -> int:
-        """How many sets, M."""
-        return len(self.names)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows in all sets."""
-        return int(self.counts.sum())
-
-    @property
-    def n_features(self) -> int:
-        """How many features a row has, d."""
-        return len(self.origin)
-
-    @property
-    def shares(self) -> Floats:
-        """P_m, the prior of each set; they sum to one."""
-        return self.weights / self._weight
-
-    @property
-    def mean(self) -> Floats:
-        """Mean of the set means, weighted by the prior, (d,)."""
-        return self.origin + self.offset
-
-    @property
     def within(self) -> Floats:
         """How rows vary inside sets, (d, d)."""
         return self._scatter(0) / self._weight
@@ -165,8 +141,10 @@ class Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         same_features(self.n_features, other.n_features, f"Set {other.names[0]!r}")
-        for name in set(self.names) & set(other.names):
-            raise twice(name)
+        known = set(self.names)
+        for name in other.names:
+            if name in known:
+                raise twice(name)
         if self.prior != other.prior:
             raise InputError(
                 f"One side was summed with prior {self.prior!r}, the other with {other.prior!r}. Use the same for both."
@@ -304,32 +282,14 @@ class Moments:
         first, second = (self.store.energy(which, self.counts, self.weights, filters) for which in (1, 2))
         return first / self._weight, second / self._weight**2
 
-    def unevenness(self, patterns: Floats) -> Floats:
-        """How unevenly sets vary where a pattern (column) lies, (q,): 0 where each varies as much as the others.
-
-        Σ_f a_f² v_f / Σ_f a_f² s_f² - 1, where v is the mean over sets of a feature's variance, and s the mean over
-        sets of its standard deviation. It is measured feature by feature: sums over sets hold no more.
-        """
-        several = self.counts > 1  # a set of one row shows no variation of its own
-        weight = float(self.weights[several].sum())
-        # The spread of n rows reads low by 1/(4(n-1)), to first order.
-        low = float((self.weights / np.maximum(self.counts - 1, 1))[several].sum()) / weight / 4
-        typical = self._spread() / weight * (1 + low)
-        variances = self.store.inside(self.counts, self.weights) / weight
-        tiny = float(np.finfo(np.float64).tiny)
-        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
-        uneven: Floats = (variances @ shares) / np.maximum(typical**2 @ shares, tiny) - 1.0
-        return np.maximum(uneven, 0.0)
-
-    @property
-    def _weight(self) -> float:
-        return float(self.weights.sum())
-
     def _between(self) -> Floats:
         return self.store.between(self.weights)
 
     def _spread(self) -> Floats:
         return self.store.spread(self.counts, self.weights)
+
+    def _inside(self) -> Floats:
+        return self.store.inside(self.counts, self.weights)
 
     def _scatter(self, which: int) -> Floats:
         return self.store.scatter(which, self.counts, self.weights)

@@ -21,6 +21,7 @@ from undistract.algebra.moments import Moments
 from undistract.algebra.named_sets import named_pieces, twice
 from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_sketch import SetSketch
+from undistract.algebra.weighted_sets import WeightedSets
 from undistract.arrays import Floats, Ints, check_range, quiet, same_features
 from undistract.errors import InputError
 
@@ -28,7 +29,7 @@ SIZE = 256
 
 
 @dataclass(frozen=True, eq=False)
-class SketchedMoments:
+class SketchedMoments(WeightedSets):
     """Moments of many sets with many features, in few rows; they join with ``+`` and `Focus.fit_moments` takes them.
 
     Nothing of size d × d is formed: 100 000 features take 2 · 256 rows of them, where a matrix would take 80 GB. In
@@ -99,34 +100,9 @@ class SketchedMoments:
         return running.done(rule.kind)
 
     @property
-    def n_sets(self) -> int:
-        """How many sets, M."""
-        return len(self.names)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows in all sets."""
-        return int(self.counts.sum())
-
-    @property
-    def n_features(self) -> int:
-        """How many features a row has, d."""
-        return len(self.origin)
-
-    @property
     def size(self) -> int:
         """How many directions the sketch is sure to hold."""
         return self.inside.size
-
-    @property
-    def shares(self) -> Floats:
-        """P_m, the prior of each set; they sum to one."""
-        return self.weights / self._weight
-
-    @property
-    def mean(self) -> Floats:
-        """Mean of the set means, weighted by the prior, (d,); exact."""
-        return self.origin + self.offset
 
     @property
     def rows_inside(self) -> Floats:
@@ -166,10 +142,6 @@ class SketchedMoments:
         variances: Floats = (self.variances_inside + self.variances_apart) / self._weight
         return variances
 
-    @property
-    def _weight(self) -> float:
-        return float(self.weights.sum())
-
     def wander(self, filters: Floats, inside: Floats) -> tuple[Floats, Floats]:
         """How far the readings of set means wander by chance alone, as `Moments.wander`, for each filter (column).
 
@@ -183,16 +155,11 @@ class SketchedMoments:
         first, second = float((parts / (counts - 1)).sum()), float((parts * shares / (counts - 1)).sum())
         return inside * (first / whole), inside * (second / whole)
 
-    def unevenness(self, patterns: Floats) -> Floats:
-        """How unevenly sets vary where a pattern (column) lies, as `Moments.unevenness`, (q,); exact."""
-        several = self.counts > 1
-        weight = float(self.weights[several].sum())
-        low = float((self.weights / np.maximum(self.counts - 1, 1))[several].sum()) / weight / 4
-        typical, variances = self.spread / weight * (1 + low), self.variances_inside / weight
-        tiny = float(np.finfo(np.float64).tiny)
-        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
-        uneven: Floats = (variances @ shares) / np.maximum(typical**2 @ shares, tiny) - 1.0
-        return np.maximum(uneven, 0.0)
+    def _spread(self) -> Floats:
+        return self.spread
+
+    def _inside(self) -> Floats:
+        return self.variances_inside
 
     def __add__(self, other: SketchedMoments) -> SketchedMoments:
         """Join sketches of different sets and one size; the error stays within the bound."""
