@@ -74,6 +74,10 @@ def quiet() -> np.errstate:
     return np.errstate(over="ignore", under="ignore", invalid="ignore")
 
 
+# Kernels of some BLAS touch what lies beside a small matrix, and flag what they find there; their results are right.
+multiplying = np.errstate(invalid="ignore")
+
+
 def check_range(variances: Floats, moved: npt.NDArray[np.bool_]) -> None:
     """Refuse rows so large that their squares overflow, or so small that these vanish.
 

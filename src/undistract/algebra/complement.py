@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr, svd
 
-from undistract.arrays import Floats, Ints, Rows
+from undistract.arrays import Floats, Ints, Rows, multiplying
 
 # Features that the columns move equally are told apart by their place, not by rounding.
 TIE = 1e-6
@@ -72,6 +72,7 @@ class Complement:
         basis[np.arange(len(self.features)), self.features] += 1.0
         return basis
 
+    @multiplying
     def coordinates(self, X: Rows) -> Rows:
         """Uᵀx for every row, (n, k)."""
         if not self._is_thin:
@@ -85,6 +86,7 @@ class Complement:
             here -= (rows @ reading) @ spread
         return kept
 
+    @multiplying
     def rows(self, Z: Rows) -> Rows:
         """U z for every row of coordinates, (n, d)."""
         if not self._is_thin:

@@ -18,7 +18,7 @@ import numpy as np
 
 from undistract.algebra.complement import Complement
 from undistract.algebra.spectrum import Spectrum
-from undistract.arrays import Floats, Rows
+from undistract.arrays import Floats, Rows, multiplying
 from undistract.errors import InputError
 
 
@@ -172,6 +172,7 @@ class Eigen(Projection):
     def n_out(self) -> int:
         return int(self.kept_filters.shape[1]) + len(self.rest.features)
 
+    @multiplying
     def __call__(self, X: Rows) -> Rows:
         return np.hstack([X @ self.kept_filters.astype(X.dtype, copy=False), self.rest.coordinates(X)])
 
@@ -181,6 +182,7 @@ class Eigen(Projection):
     def pull(self, G: Rows) -> Rows:
         return self._spread(G, self.kept_filters)
 
+    @multiplying
     def _spread(self, Z: Rows, columns: Floats) -> Rows:
         n_read = columns.shape[1]
         spread: Rows = Z[:, :n_read] @ columns.T.astype(Z.dtype, copy=False) + self.rest.rows(Z[:, n_read:])
@@ -201,6 +203,7 @@ class Oblique(Projection):
     def n_out(self) -> int:
         return len(self.origin)
 
+    @multiplying
     def __call__(self, X: Rows) -> Rows:
         origin, filters, patterns = (a.astype(X.dtype, copy=False) for a in (self.origin, self.filters, self.patterns))
         projected: Rows = X - ((X - origin) @ filters) @ patterns.T
