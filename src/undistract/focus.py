@@ -6,13 +6,10 @@ sets ─► moments ─► spectrum ─► cut ─► projection
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import (
     BaseEstimator,
@@ -28,7 +25,6 @@ from undistract.algebra.elsewhere import denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.growing import Growing
 from undistract.algebra.library import Library
-from undistract.algebra.set_labels import number_sets
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.sketched_spectrum import sketch_in_words
 from undistract.algebra.solve_elsewhere import dense_on
@@ -37,13 +33,13 @@ from undistract.algebra.spectrum import CUSHION, check_learnable, is_learnable
 from undistract.algebra.taught import teach
 from undistract.arrays import Rows
 from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
-from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
-from undistract.learned import LearnedDirections, Settings
+from undistract.errors import EvidenceWarning, InputError
+from undistract.learns_on import LearnsOn
 from undistract.sets.columns import ColumnNames
 from undistract.sets.feature_set import in_chunks
 
 
-class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Remove the directions of feature space that vary inside every set and never tell sets apart.
 
     Parameters
@@ -112,8 +108,6 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
     # In a pipeline with metadata routing, `sets` is asked for without further ado.
     __metadata_request__fit = {"sets": True}  # noqa: RUF012
     __metadata_request__partial_fit = {"sets": True, "key": True}  # noqa: RUF012
-
-    taught_: Taught | None
 
     def __init__(
         self,
@@ -232,95 +226,6 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             made._learn(made.moments_, taught, may_wait=True)
         return made
 
-    def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None, key: Hashable | None = None) -> Self:
-        """Learn on from more rows; a set may come in any number of pieces.
-
-        Rows are summed up now; what they say is found at the next question (`transform`, `n_removed_`, `describe`).
-        Every set stays open with its own scatter, so memory grows with the sets: `close_sets` ends that, and where
-        sets come whole, `fit_sets` needs no more than a few matrices. No warning is given while the evidence is still
-        thin; see `describe`.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame
-        y : ignored
-        sets : (n,) sequence of hashables
-        key : hashable, optional
-            What these rows are called, such as the hour they were seen or the file they are from. Rows whose key came
-            before are not counted again, and nothing is said: after a break, send again what may have been lost. Keys
-            are kept with the model, in ``focus.growing_.keys``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> rng = np.random.default_rng(0)
-        >>> focus = Focus()
-        >>> for hour in [0, 1, 2, 2, 3]:  # one came twice
-        ...     rows = rng.normal(size=(60, 3)) * [9, 1, 1] + [[0, hour, 0]]
-        ...     focus = focus.partial_fit(rows, sets=np.repeat(["a", "b"], 30), key=hour)
-        >>> focus.moments_.n_rows
-        240
-        """
-        if not isinstance(self.prior, str) and not hasattr(self.prior, "keys"):
-            raise InputError("prior gives weights in order, but a stream has no last set. Give weights by set name.")
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            before = Growing() if first else self.growing_
-            # Open sets are kept by numpy, so that rows of another library come home here.
-            X = at_home(validate_data(self, X, dtype=dtypes_of(library_of(X)), reset=first))
-            sets = at_home(sets)
-            if not first and (sets is None) != (before.names == (None,)):
-                raise InputError("Some rows came with sets, others without. Give sets with every call of partial_fit.")
-            if isinstance(before.closed, SketchedMoments):
-                raise InputError(
-                    "Focus learned from a sketch, which no row can join later. Sketch the new sets, and join both: "
-                    f"focus.fit_moments(focus.moments_ + SketchedMoments.of(sets, size={before.closed.size}))."
-                )
-            if key is not None and before.has(key, len(X)):
-                return self
-            settings = self._settings()
-            settings.check()
-            names, codes = ((None,), np.zeros(len(X), np.int64)) if sets is None else number_sets(sets, len(X))
-            self._wait(before.grown(X, names, codes, "uniform" if sets is None else self.prior, key), settings)
-            self.taught_ = None
-            if sets is None:
-                self._warn_without_sets(stacklevel=3)
-        return self
-
-    def close_sets(self, names: Collection[Hashable] | None = None) -> Self:
-        """Say that sets will not grow any more: they are summed up together and take no memory of their own.
-
-        What is learned stays the same. Where many rows came, a closed set that comes back is an error.
-
-        Parameters
-        ----------
-        names : collection of hashables, optional
-            Which sets; all that are open if left out.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> rng = np.random.default_rng(0)
-        >>> focus = Focus()
-        >>> for day in range(10):
-        ...     for hour in range(24):
-        ...         focus = focus.partial_fit(rng.normal([day, 0, 0], [1, 9, 1], size=(20, 3)), sets=[day] * 20)
-        ...     focus = focus.close_sets()
-        >>> focus.n_removed_, len(focus.growing_.opened)
-        (1, 0)
-        """
-        check_is_fitted(self)
-        if isinstance(names, str | bytes):
-            raise InputError(f"names is {names!r}; expected several names of sets, such as [{names!r}].")
-        prior = "uniform" if self.growing_.names == (None,) else self.settings_.prior
-        growing = self.growing_.with_closed(names, prior)
-        if self.is_waiting:
-            self._wait(growing, self.settings_)
-        else:
-            # What was found holds; the sets may stand in another order, which is that of the moments from now on.
-            self.growing_, self.moments_ = growing, growing.moments(prior)
-        return self
-
     def transform(self, X: Any) -> Rows:
         """Take out what distracts; hand the rest to any detector.
 
@@ -413,38 +318,12 @@ class Focus(LearnedDirections, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Tr
             self._teach(taught)
         return self
 
-    def _settings(self) -> Settings:
-        return Settings(*(getattr(self, name) for name in Settings._fields))
-
-    @staticmethod
-    def _warn_without_sets(stacklevel: int) -> None:
-        warnings.warn(
-            "Focus was fitted without sets, so nothing is removed. Say which set (video, machine, person, day) "
-            "each row belongs to: fit(X, sets=labels).",
-            NoSetsWarning,
-            stacklevel=stacklevel,
-        )
-
     def _teach(self, taught: Taught) -> None:
         """Add what people taught to what the sets showed."""
         spectrum, n_removed = teach(self.whole_spectrum(), self.cut_.n_removed, taught)
         projection = Projection.of(spectrum, n_removed, self.projection_.removal)
         self.spectrum_, self.cut_, self.projection_ = spectrum, replace(self.cut_, n_removed=n_removed), projection
         self.taught_ = taught
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was when learning fails."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "growing_")
 
     def _rows(self, X: Any, method: str) -> tuple[Rows, Library | None]:
         """Check rows, and say where they live: None for numpy."""
