@@ -13,6 +13,7 @@ from undistract.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[Any]  # (n, d) numbers of any real dtype; widened to float64 block by block
 
 
@@ -78,7 +79,7 @@ def quiet() -> np.errstate:
 multiplying = np.errstate(invalid="ignore")
 
 
-def check_range(variances: Floats, moved: npt.NDArray[np.bool_]) -> None:
+def check_range(variances: Floats, moved: Bools) -> None:
     """Refuse rows so large that their squares overflow, or so small that these vanish.
 
     Parameters

@@ -15,7 +15,9 @@ from undistract.algebra import centre as way
 def test_every_way_centres_alike(name, sizes, dtype):
     if name == "compiled" and way.compiled() is None:
         pytest.skip("needs numba: pip install 'undistract[fast]'")
-    take = {"short": way._short, "long": way._long}.get(name) or (lambda *a: way.compiled()(*a[:4], *a[4]))
+    nothing = np.empty((0, 3))
+    compiled = lambda *a: way.compiled().centre(*a[:3], nothing, *a[4])  # noqa: E731
+    take = {"short": way._short, "long": way._long, "compiled": compiled}[name]
     rng = np.random.default_rng(0)
     source = (1e6 * (dtype != np.uint8) + 50 * rng.random((sum(sizes), 3))).astype(dtype)
     bounds = np.concatenate([[0], np.cumsum(sizes)])
@@ -30,6 +32,23 @@ def test_every_way_centres_alike(name, sizes, dtype):
         np.testing.assert_allclose(rows[first:last], (wide[first:last] - mean).astype(float), atol=1e-12)
         squares = ((wide[first:last] - mean) ** 2).sum(axis=0).astype(float)
         np.testing.assert_allclose(found.squares[place], squares, rtol=1e-12, atol=1e-20)
+
+
+def test_a_piece_that_began_in_another_block_is_read_from_there():
+    rng = np.random.default_rng(3)
+    long = rng.normal(size=(way.COMPILED_VALUES // 4, 4)) + 100  # enough for the compiled pass
+    for source in (long, long[:6]):
+        rows, out = np.empty(source.shape), np.empty((2, 4))
+        pieces = way.Pieces(source, np.array([0, 2]), carried=np.full((1, 4), 98.0))
+        found = way.centre(pieces, rows)
+        parts = source[:2], source[2:]
+        offsets = [parts[0].mean(axis=0) - 98, parts[1].mean(axis=0) - parts[1][0]]
+        np.testing.assert_allclose(found.means, offsets, atol=1e-12)
+        spread = way.sum_sets(pieces, found, np.array([1.0, 3.0]), np.full(4, 50.0), out)
+        np.testing.assert_allclose(out, [part.mean(axis=0) - 50 for part in parts], atol=1e-11)
+        norms = [np.linalg.norm(part - part.mean(axis=0), axis=0) for part in parts]
+        np.testing.assert_allclose(spread, norms[0] + 3 * norms[1], rtol=1e-12)
+        np.testing.assert_array_equal(pieces.last_anchor(), source[2:3])
 
 
 @pytest.mark.parametrize("width", [16, 300])

@@ -12,16 +12,15 @@ centred and multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.blas import dsyrk
 
-from undistract.algebra.centre import Centred, centre, piece_sums
-from undistract.arrays import Floats, Ints, Rows
+from undistract.algebra.centre import Centred, Pieces, centre, sum_sets
+from undistract.arrays import Bools, Floats, Ints, Rows
 
 # Values of a block: about 4 MB, which stay in the cache between one step and the next.
 BLOCK = 2**19
@@ -37,7 +36,7 @@ class Gathered(NamedTuple):
     offset: Floats  # (d,) the mean of the set means, minus the origin: small, so that it is exact
     between: Floats  # (d, d)
     spread: Floats  # (d,)
-    moved: npt.NDArray[np.bool_]  # (d,) which features varied: a constant one deviates by exactly nothing
+    moved: Bools  # (d,) which features varied: a constant one deviates by exactly nothing
     scatters: list[Floats]  # K of (d, d), one for each weighting
 
 
@@ -64,11 +63,13 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weighting
     (np.float64(4.0), np.float64(24.5), array([ True, False]))
     """
     means = _Means(_read(X, order, 0, 1)[0])
-    scatters = _scatters(
-        X, order, counts, weightings, lambda ended, chosen: means.add(*ended, counts[chosen], weights[chosen])
-    )
-    means = means.done()
-    return Gathered(means.origin, means.mean, means.scatter, means.spread, means.moves != 0, scatters)
+
+    def keep(pieces: Pieces, found: Centred, chosen: slice) -> None:
+        means.add(pieces, found, counts[chosen], weights[chosen])
+
+    scatters = _scatters(X, order, counts, weightings, keep)
+    means.finish()
+    return Gathered(means.origin, means.mean, means.scatter, means.spread, means.moved, scatters)
 
 
 class GatheredSets(NamedTuple):
@@ -90,18 +91,23 @@ def gather_sets(X: Rows, order: Ints | None, counts: Ints, weightings: Floats) -
     array([[2., 0.],
            [2., 0.]])
     """
-    ends: list[Ended] = []
-    scatters = _scatters(X, order, counts, weightings, lambda ended, _: ends.append(ended))
+    ends: list[tuple[Floats, Floats, Floats]] = []
+
+    def keep(pieces: Pieces, found: Centred, chosen: slice) -> None:
+        ends.append((pieces.anchors()[: len(found.means)], *found))
+
+    scatters = _scatters(X, order, counts, weightings, keep)
     anchors, offsets, squares = (np.concatenate(parts) for parts in zip(*ends, strict=True))
     return GatheredSets(anchors, offsets, squares, scatters)
 
 
-Ended = tuple[Floats, Floats, Floats]  # anchors, offsets and squares of sets that end in a block
+class Keep(Protocol):
+    """Take what was found of the sets that end in a block: the first pieces of it."""
+
+    def __call__(self, pieces: Pieces, found: Centred, chosen: slice) -> None: ...
 
 
-def _scatters(
-    X: Rows, order: Ints | None, counts: Ints, weightings: Floats, keep: Callable[[Ended, slice], None]
-) -> list[Floats]:
+def _scatters(X: Rows, order: Ints | None, counts: Ints, weightings: Floats, keep: Keep) -> list[Floats]:
     """Sum up the scatters, and hand over what is found of each set when it ends."""
     n_rows, n_features = X.shape
     bounds = np.concatenate([[0], np.cumsum(counts)])
@@ -115,19 +121,19 @@ def _scatters(
         rows, source = buffer[: stop - start], _block(X, order, start, stop)
         first, last = np.searchsorted(bounds, [start, stop - 1], side="right") - 1
         starts = np.maximum(bounds[first : last + 1], start) - start
-        anchors = np.asarray(source[starts], dtype=np.float64)
-        if cut is not None:
-            anchors[0] = cut.anchor
-        found = centre(source, rows, starts, anchors)
+        pieces = Pieces(source, starts, np.empty((0, n_features)) if cut is None else cut.anchor)
+        found = centre(pieces, rows)
         if cut is not None:  # Chan's shift is one more row of the set that the border cut
             buffer[stop - start] = cut.joined(found, int(np.append(starts, stop - start)[1]))
             rows = buffer[: stop - start + 1]
         whole = last + 1 - first if bounds[last + 1] <= stop else last - first  # sets that end in this block
         if whole:
-            keep((anchors[:whole], found.means[:whole], found.squares[:whole]), slice(first, first + whole))
+            ended = Centred(found.means[:whole], found.squares[:whole])
+            keep(pieces, ended, slice(first, first + whole))
         cut = None
         if whole < last + 1 - first:
-            cut = _Cut(anchors[-1], found.means[-1], found.squares[-1], stop - int(bounds[last]))
+            anchor = pieces.last_anchor()
+            cut = _Cut(anchor, found.means[-1], found.squares[-1], stop - int(bounds[last]))
         if even:  # sets of one size and weight need no scaling
             for scatter, weighting in zip(scatters, weightings, strict=True):
                 dsyrk(weighting[0], rows.T, beta=1.0, c=scatter, overwrite_c=1)
@@ -146,7 +152,7 @@ def _scatters(
 class _Cut:
     """The part of a set that lies before a border."""
 
-    anchor: Floats  # (d,) its first row
+    anchor: Floats  # (1, d) its first row
     mean: Floats  # (d,) minus the anchor
     squares: Floats  # (d,)
     count: int
@@ -169,68 +175,75 @@ class _Means:
     weight: float = 0.0
     mean: Floats = field(init=False)  # (d,) minus the origin
     scatter: Floats = field(init=False)  # (d, d), the upper triangle
-    waiting: list[tuple[Floats, Floats]] = field(default_factory=list)  # means (k, d) minus the origin, weights (k,)
     spread: Floats = field(init=False)  # (d,)
-    moves: Floats = field(init=False)  # (d,) sums of absolute differences: zero where a feature never varied
+    moved: Bools = field(init=False)  # (d,) which features varied
+    waiting: Floats = field(init=False)  # (k, d) means minus the origin, room for more, and for one row besides
+    waiting_weights: list[Floats] = field(default_factory=list)  # of those that wait, (k,) together
+    n_waiting: int = 0
 
     def __post_init__(self) -> None:
         n_features = len(self.origin)
-        self.mean, self.spread, self.moves = np.zeros((3, n_features))
+        self.mean, self.spread = np.zeros((2, n_features))
+        self.moved = np.zeros(n_features, dtype=bool)
         self.scatter = np.zeros((n_features, n_features), order="F")
+        self.waiting = np.empty((ENOUGH_SETS + 1, n_features))
 
-    def add(self, anchors: Floats, offsets: Floats, squares: Floats, counts: Ints, weights: Floats) -> None:
-        """Add sets by their means, anchor plus offset, and the diagonals of their scatters."""
-        self.spread += weights @ np.sqrt(np.divide(squares, counts[:, None], out=squares), out=squares)
-        means = anchors - self.origin
-        means += offsets
-        ones = np.ones(len(means))
-        self.moves += ones @ np.abs(means) + ones @ np.abs(offsets)
-        self.waiting.append((means, weights))
-        if sum(len(some) for some, _ in self.waiting) >= ENOUGH_SETS:
+    def add(self, pieces: Pieces, found: Centred, counts: Ints, weights: Floats) -> None:
+        """Add the sets that end in a block."""
+        first, last = self.n_waiting, self.n_waiting + len(found.means)
+        if last >= len(self.waiting):
+            self.waiting = np.concatenate([self.waiting[:first], np.empty((last + 1 - first, len(self.origin)))])
+        means = self.waiting[first:last]
+        spread = sum_sets(pieces, found, weights / np.sqrt(counts), self.origin, means)
+        self.spread += spread
+        # Squares of what is tiny vanish: where there are none, the numbers themselves tell whether a feature varied.
+        still = ~self.moved & ~(spread > 0)
+        self.moved |= spread > 0
+        self.moved[still] |= means[:, still].any(axis=0) | found.means[:, still].any(axis=0)
+        self.waiting_weights.append(weights)
+        self.n_waiting = last
+        if last >= ENOUGH_SETS:
             self._fold()
 
     def _fold(self) -> None:
-        weights = np.concatenate([some for _, some in self.waiting])
+        weights, means = np.concatenate(self.waiting_weights), self.waiting[: self.n_waiting]
         weight = float(weights.sum())
-        rows = np.empty((len(weights) + 1, len(self.origin)))
-        means: Floats = np.concatenate([some for some, _ in self.waiting], out=rows[:-1])
         centre = weights @ means / weight
         means -= centre
-        means *= np.sqrt(weights)[:, None]
+        even = bool((weights == weights[0]).all())
+        factor = float(weights[0]) if even else 1.0
+        if not even:
+            means *= np.sqrt(weights)[:, None]
         step, both = centre - self.mean, self.weight + weight
-        rows[-1] = step * np.sqrt(self.weight * weight / both)  # Chan's shift once more
-        dsyrk(1.0, rows.T, beta=1.0, c=self.scatter, overwrite_c=1)
-        self.mean, self.weight, self.waiting = self.mean + step * (weight / both), both, []
+        rows = self.waiting[: self.n_waiting + 1]
+        rows[-1] = step * np.sqrt(self.weight * weight / both / factor)  # Chan's shift once more
+        dsyrk(factor, rows.T, beta=1.0, c=self.scatter, overwrite_c=1)
+        self.mean, self.weight = self.mean + step * (weight / both), both
+        self.waiting_weights, self.n_waiting = [], 0
 
-    def done(self) -> _Means:
+    def finish(self) -> None:
         """Sum up whatever waits."""
-        if self.waiting:
+        if self.n_waiting:
             self._fold()
         mirror(self.scatter)
-        return self
 
 
-def gather_rows(X: Rows, order: Ints | None, counts: Ints) -> tuple[Floats, Floats, Floats]:
-    """Read a few rows and keep them.
+class GatheredRows(NamedTuple):
+    """Rows that are kept, and what was found on the way."""
 
-    Returns
-    -------
-    anchors : (M, d) array
-        The first row of each set.
-    offsets : (M, d) array
-        The mean of each set, minus its anchor: small, so that it is exact.
-    deviations : (n, d) array
-        Rows minus the mean of their set, sets one after the other.
-    """
+    anchors: Floats  # (M, d) the first row of each set
+    offsets: Floats  # (M, d) the mean of each set, minus its anchor: small, so that it is exact
+    deviations: Floats  # (n, d) rows minus the mean of their set, sets one after the other
+    squares: Floats  # (M, d) the diagonal of each set's scatter
+
+
+def gather_rows(X: Rows, order: Ints | None, counts: Ints) -> GatheredRows:
+    """Read a few rows and keep them; parameters as in `gather`."""
     starts = np.cumsum(counts) - counts
     rows = _block(X, order, 0, len(X))
-    anchors, deviations = np.asarray(rows[starts], dtype=np.float64), np.empty(X.shape)
-    return anchors, centre(rows, deviations, starts, anchors).means, deviations
-
-
-def squared_sums(rows: Floats, starts: Ints) -> Floats:
-    """Sum the squares of each piece of rows, feature by feature, (pieces, d)."""
-    return piece_sums(rows**2, starts)
+    pieces, deviations = Pieces(rows, starts, np.empty((0, X.shape[1]))), np.empty(X.shape)
+    offsets, squares = centre(pieces, deviations)
+    return GatheredRows(pieces.anchors(), offsets, deviations, squares)
 
 
 def weighted_scatter(rows: Floats, weights: Floats) -> tuple[Floats, Floats]:

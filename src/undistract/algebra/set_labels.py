@@ -104,7 +104,8 @@ def _grouped(array: Any) -> tuple[tuple[Hashable, ...], Ints] | None:
     bounds = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1, [len(array)]])
     found = array[bounds[:-1]]
     names = _python_objects(found)
-    return (names, np.diff(bounds)) if len(set(names)) == len(names) else None
+    rising = array.dtype.kind in "iu" and bool((found[1:] > found[:-1]).all())  # then none comes back
+    return (names, np.diff(bounds)) if rising or len(set(names)) == len(names) else None
 
 
 def _one_dimensional(labels: Any) -> Any:

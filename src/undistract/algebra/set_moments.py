@@ -47,7 +47,7 @@ class SetMoments:
         counts = np.array([len(X)])
         with quiet():
             if 2 * len(X) <= X.shape[1]:
-                anchors, offsets, deviations = gather_rows(X, None, counts)
+                anchors, offsets, deviations, _ = gather_rows(X, None, counts)
                 return cls(len(X), anchors[0], offsets[0], deviations, None)._checked()
             found = gather(X, None, counts, np.ones(1), np.ones((1, 1)))
             return cls(len(X), found.origin, found.offset, None, found.scatters[0])._checked()

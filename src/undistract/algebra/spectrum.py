@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.leading import Wanted
+from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, few_rows, few_rows_leading
 from undistract.algebra.store import KeptRows
@@ -243,7 +243,8 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     if not varies.any():
         return _Solved(_nothing_varies(moments), epsilon, 0, variances)
     if varies.all():
-        return _Solved(*_dense(within, total, epsilon, wanted, solve, lambda: moments.total), variances)
+        again = lambda: moments.between + within  # noqa: E731
+        return _Solved(*_dense(within, total, epsilon, wanted, solve, again), variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
     inside, whole = within[places], total[places]
@@ -256,10 +257,10 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
 def _dense(
     within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
 ) -> tuple[Solution, float, int]:
-    if wanted is not None:
-        found = dense_leading(within, total, epsilon, wanted)
-        if found is not None:
-            return found, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
+    if wanted is not None and len(within) >= LEAST_FEATURES:
+        leading = dense_leading(within, total, epsilon, wanted)
+        if leading is not None:
+            return leading, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
         total = again()  # it was overwritten
     found = solve(within, total, epsilon)
     return found, epsilon, len(found.distraction)

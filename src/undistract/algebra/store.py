@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from scipy.linalg.blas import dsyrk
 
-from undistract.algebra.gather import gather, gather_rows, squared_sums, weighted_scatter
-from undistract.arrays import Floats, Ints, Rows, check_range, quiet
+from undistract.algebra.centre import piece_sums
+from undistract.algebra.gather import gather, gather_rows, mirror, weighted_scatter
+from undistract.arrays import SMALLEST, Bools, Floats, Ints, Rows, check_range, quiet
 
 # Rows are kept while they are few: then a set can be taken out again without a trace.
 KEPT_VALUES = 2**21
@@ -30,6 +31,21 @@ class KeptRows:
     offsets: Floats  # (M, d) the mean of each set, minus its anchor
     deviations: Floats  # (n, d) rows minus the mean of their set, sets one after the other
 
+    @classmethod
+    def of(cls, X: Rows, order: Ints | None, counts: Ints) -> KeptRows:
+        """Keep rows that `order` sorts by set."""
+        anchors, offsets, deviations, squares = gather_rows(X, order, counts)
+        kept = cls(anchors, offsets, deviations)
+        kept.__dict__["_squares"] = squares  # found on the way, in place of another pass
+        return kept
+
+    def squares(self, counts: Ints) -> Floats:
+        """Return the diagonal of each set's scatter, (M, d)."""
+        if "_squares" not in self.__dict__:
+            self.__dict__["_squares"] = piece_sums(self.deviations**2, np.cumsum(counts) - counts)
+        squares: Floats = self.__dict__["_squares"]
+        return squares
+
     def means(self) -> Floats:
         """Return the set means relative to the first anchor, (M, d)."""
         means: Floats = (self.anchors - self.anchors[0]) + self.offsets
@@ -41,8 +57,11 @@ class KeptRows:
 
     def scatter(self, which: int, counts: Ints, weights: Floats) -> Floats:
         """Return sum 0, 1 or 2, (d, d)."""
-        scaled = self.deviations * np.sqrt(np.repeat(_coefficients(counts, weights)[which], counts))[:, None]
-        scatter: Floats = scaled.T @ scaled
+        factors = _coefficients(counts, weights)[which]
+        even = bool((factors == factors[0]).all())  # sets of one size and weight need no scaling
+        rows = self.deviations if even else self.deviations * np.sqrt(np.repeat(factors, counts))[:, None]
+        scatter: Floats = dsyrk(float(factors[0]) if even else 1.0, rows.T)
+        mirror(scatter)
         return scatter
 
     def energy(self, which: int, counts: Ints, weights: Floats, filters: Floats) -> Floats:
@@ -52,14 +71,15 @@ class KeptRows:
 
     def inside(self, counts: Ints, weights: Floats) -> Floats:
         """Return the diagonal of sum 0, (d,)."""
-        inside: Floats = np.repeat(weights / counts, counts) @ self.deviations**2
+        inside: Floats = (weights / counts) @ self.squares(counts)
         return inside
 
     def spread(self, counts: Ints, weights: Floats) -> Floats:
         """Σ w √(diag S_m / n), (d,)."""
-        return _spread(squared_sums(self.deviations, np.cumsum(counts) - counts), counts, weights)
+        spread: Floats = weights @ np.sqrt(self.squares(counts) / counts[:, None])
+        return spread
 
-    def of_sets(self, chosen: npt.NDArray[np.bool_], counts: Ints) -> KeptRows:
+    def of_sets(self, chosen: Bools, counts: Ints) -> KeptRows:
         """Keep only the sets chosen by a mask."""
         return KeptRows(self.anchors[chosen], self.offsets[chosen], self.deviations[np.repeat(chosen, counts)])
 
@@ -111,12 +131,15 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
     """Sum up rows that `order` sorts by set: origin (d,), mean minus origin (d,), store."""
     with quiet():
         if few(*X.shape):
-            anchors, offsets, deviations = gather_rows(X, order, counts)
-            kept = KeptRows(anchors, offsets, deviations)
+            kept = KeptRows.of(X, order, counts)
             means = kept.means()
-            centred = means - weights @ means / weights.sum()
-            check_range((deviations**2).mean(axis=0) + (centred**2).mean(axis=0), _moved(deviations, means))
-            return anchors[0], weights @ means / weights.sum(), kept
+            offset = weights @ means / weights.sum()
+            variances = kept.squares(counts).sum(axis=0) / len(X) + ((means - offset) ** 2).mean(axis=0)
+            # A constant feature deviates by exactly nothing, however large it is; only what seems to be one is asked.
+            still = variances < SMALLEST
+            still[still] = kept.deviations[:, still].any(axis=0) | means[:, still].any(axis=0)
+            check_range(variances, still)
+            return kept.anchors[0], offset, kept
         coefficients = _coefficients(counts, weights)
         wander = None
         if balanced(counts, weights):
@@ -133,17 +156,6 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
         variances = (np.diag(within) + np.diag(found.between)) / weights.sum()
         check_range(variances + 0 * found.spread, found.moved)  # NaN if any row is
     return found.origin, found.offset, Folded(within, found.between, wander, found.spread)
-
-
-def _moved(*deviations: Floats) -> npt.NDArray[np.bool_]:
-    """Tell which features varied: a constant one deviates by exactly nothing, however large it is."""
-    moved: npt.NDArray[np.bool_] = np.logical_or.reduce([array.any(axis=0) for array in deviations])
-    return moved
-
-
-def _spread(squares: Floats, counts: Ints, weights: Floats) -> Floats:
-    spread: Floats = weights @ np.sqrt(squares / counts[:, None])
-    return spread
 
 
 def few(n_rows: int, n_features: int) -> bool:
