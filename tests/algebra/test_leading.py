@@ -175,3 +175,20 @@ def test_few_rows_with_a_tiny_cushion_take_the_careful_road():
     np.testing.assert_allclose(part.distraction, whole.distraction[:n], atol=1e-11)
     readings = part.filters.T @ whole.patterns[:, :n]
     np.testing.assert_allclose(np.abs(readings), np.eye(n), atol=1e-6)
+
+
+def test_directions_that_crowd_are_all_found_where_rows_are_few():
+    rng = np.random.default_rng(4)
+    counts = np.full(10, LEAST_FEATURES // 5)
+    deviations = rng.normal(size=(counts.sum(), 5 * LEAST_FEATURES))
+    deviations -= np.repeat([part.mean(axis=0) for part in np.split(deviations, 10)], counts, axis=0)
+    means = 0.3 * rng.normal(size=(10, deviations.shape[1]))
+    problem = deviations, means - means.mean(axis=0), counts, np.full(10, 0.1), 0.02
+    whole = few_rows(*problem)
+    found, _ = few_rows_leading(*problem, Wanted(0.95))
+    n = int((whole.distraction >= 0.95).sum())
+    assert 50 < n < len(whole.distraction) - 10
+    np.testing.assert_allclose(found.distraction, whole.distraction[:n], atol=1e-12)
+    np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(n), atol=1e-10)
+    span, span_of_whole = (one.patterns[:, :n] @ one.filters[:, :n].T for one in (found, whole))
+    np.testing.assert_allclose(span, span_of_whole, atol=1e-7)

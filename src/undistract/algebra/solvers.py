@@ -9,7 +9,7 @@ say so.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular, svd
@@ -220,6 +220,9 @@ def _symmetric_leading(matrix: Floats, wanted: Wanted) -> tuple[Floats, Floats]:
             dsyrk(1.0, found.vectors * np.sqrt(values), beta=1.0, c=rest, overwrite_c=1, lower=1)
         if dpotrf(rest, lower=1, overwrite_a=1, clean=0)[1] == 0:
             return values, found.vectors
+    if size >= LEAST_FEATURES and not wanted.number:
+        # They are many and crowd, yet cost less than all of them: the tridiagonal form is found once, vectors for few.
+        return _largest_first(matrix, subset_by_value=(np.nextafter(wanted.least, 0.0), np.inf), driver="evr")
     values, vectors = _largest_first(matrix)
     n_known = max(int((values >= wanted.least).sum()), wanted.number)
     return values[:n_known], vectors[:, :n_known]
@@ -287,7 +290,7 @@ def _rounding(size: int) -> float:
     return 8 * size * float(np.finfo(np.float64).eps)
 
 
-def _largest_first(whitened: Floats) -> tuple[Floats, Floats]:
-    values, vectors = eigh(whitened, driver="evd", overwrite_a=True, check_finite=False)
+def _largest_first(whitened: Floats, driver: str = "evd", **which: Any) -> tuple[Floats, Floats]:
+    values, vectors = eigh(whitened, driver=driver, overwrite_a=True, check_finite=False, **which)
     # Rounding can leave -1e-17 or 1 + 1e-16 here; a share of variance is never outside 0 and 1.
     return np.clip(values[::-1], 0.0, 1.0), vectors[:, ::-1]
