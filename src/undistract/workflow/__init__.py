@@ -7,7 +7,8 @@ read_sets ─► learn ─► Model ─► score ─► ScoredSets ─► write_
 
 from undistract.workflow.explaining import Ignored, ignored_directions, save_learned_picture
 from undistract.workflow.learned_files import convert, open_file, what_to_report
-from undistract.workflow.model import Model, learn, merge
+from undistract.workflow.learning import learn, merge
+from undistract.workflow.model import Model
 from undistract.workflow.reading import Reading, read_again, read_sets
 from undistract.workflow.relearning import relearn
 from undistract.workflow.rendering import render
