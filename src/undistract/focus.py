@@ -20,11 +20,12 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from undistract.algebra import Moments, Projection, SetMoments, Taught, describe
+from undistract.algebra import Moments, SetMoments, Taught, describe
 from undistract.algebra.elsewhere import denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.growing import Growing
 from undistract.algebra.library import Library
+from undistract.algebra.projection import Soft
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.sketched_spectrum import sketch_in_words
 from undistract.algebra.solve_elsewhere import dense_on
@@ -55,9 +56,13 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         Take `cushion` in squared units of the features instead.
     prior : {"uniform", "by_size"}, mapping or sequence, default="uniform"
         How much each set counts: all the same, as many rows as it has, or weights by set name or in order.
-    removal : {"kept_span", "eigen", "oblique"}, default="kept_span"
+    removal : {"kept_span", "eigen", "oblique", "soft"}, default="kept_span"
         How directions are removed: orthonormal coordinates of what is kept; the readings of the kept eigenvectors, as
-        the paper writes; or the original features with each removed reading set back to its mean.
+        the paper writes; the original features with each removed reading set back to its mean; or the original
+        features, shrunk along what distracts and not cut.
+    strength : float or "auto", default="auto"
+        γ, how much a soft removal shrinks: 0 changes nothing, and without bound it is the kept span. By default each
+        direction has a strength of its own, that makes strangers stand out best.
 
     Attributes
     ----------
@@ -118,6 +123,7 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         absolute_cushion: bool = False,
         prior: Any = "uniform",
         removal: str = "kept_span",
+        strength: float | str = "auto",
     ) -> None:
         self.cutoff = cutoff
         self.n_remove = n_remove
@@ -125,6 +131,7 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         self.absolute_cushion = absolute_cushion
         self.prior = prior
         self.removal = removal
+        self.strength = strength
 
     def fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
         """Learn from rows that are labelled with their set.
@@ -239,7 +246,10 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         return transformed
 
     def inverse_transform(self, X: Any) -> Rows:
-        """Bring transformed rows back to the original features, with what was removed at its mean."""
+        """Bring transformed rows back to the original features, with what was removed at its mean.
+
+        A soft removal loses nothing, and is undone.
+        """
         check_is_fitted(self)
         library = self._library(X, "inverse_transform")
         X = check_array(X, dtype=dtypes_of(library))
@@ -252,12 +262,14 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
     def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
         """Return the rows in their original features, without what distracts.
 
-        The oblique way is the closest to the clean row where the cushion is healthy; "kept_span" never amplifies.
+        The oblique way is the closest to the clean row where the cushion is healthy; "kept_span" and "soft" never
+        amplify.
         """
         X, library = self._rows(X, "denoise")
-        projection = denoising(self.spectrum_, self.n_removed_, removal)
+        own = self.projection_ if isinstance(self.projection_, Soft) and removal == "soft" else None
+        projection = own or denoising(self.spectrum_, self.n_removed_, removal, self.settings_.strength)
         there = projection if library is None else moved(projection, library, X.dtype)
-        denoised: Rows = there.back(there(X))
+        denoised: Rows = there.clean(X)
         return denoised
 
     def describe(self) -> str:
@@ -268,16 +280,16 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
             )
-        words = describe(self.whole_spectrum(), self.cut_, self.projection_.removal)
+        words = describe(self.whole_spectrum(), self.cut_, self.projection_)
         if isinstance(self.moments_, SketchedMoments):
             return f"{words}\n{sketch_in_words(self.moments_, self.spectrum_)}"
         return words
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Name the columns that `transform` returns: as before for "oblique", else focus0, focus1 and so on."""
+        """Name the columns that `transform` returns: as before for "oblique" and "soft", else focus0 and so on."""
         check_is_fitted(self)
-        oblique = self.projection_.removal == "oblique"
-        mixin = OneToOneFeatureMixin if oblique else ClassNamePrefixFeaturesOutMixin
+        same = self.projection_.removal in ("oblique", "soft")
+        mixin = OneToOneFeatureMixin if same else ClassNamePrefixFeaturesOutMixin
         names: npt.NDArray[Any] = mixin.get_feature_names_out(self, input_features)
         return names
 
@@ -321,7 +333,7 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
     def _teach(self, taught: Taught) -> None:
         """Add what people taught to what the sets showed."""
         spectrum, n_removed = teach(self.whole_spectrum(), self.cut_.n_removed, taught)
-        projection = Projection.of(spectrum, n_removed, self.projection_.removal)
+        projection = self.projection_.like(spectrum, n_removed)
         self.spectrum_, self.cut_, self.projection_ = spectrum, replace(self.cut_, n_removed=n_removed), projection
         self.taught_ = taught
 

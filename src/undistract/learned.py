@@ -18,6 +18,7 @@ from undistract.algebra.projection import check_removal
 from undistract.algebra.sketched_spectrum import sketched_cut, sketched_spectrum
 from undistract.algebra.solvers import dense
 from undistract.algebra.spectrum import Solver, check_cushion, is_learnable
+from undistract.algebra.strength import check_strength
 from undistract.arrays import Floats
 from undistract.errors import InputError
 
@@ -39,12 +40,14 @@ class Settings(NamedTuple):
     absolute_cushion: Any
     prior: Any
     removal: Any
+    strength: Any = "auto"
 
     def check(self) -> None:
         """Refuse settings that make no sense for any rows."""
         check_cushion(self.cushion)
         check_cut(self.cutoff, self.n_remove)
         check_removal(self.removal)
+        check_strength(self.strength)
 
     def solve(self, moments: Moments, *, may_wait: bool, solve: Solver = dense) -> Solution:
         """Go from moments to the projection; with `may_wait`, moments that tell nothing yet are no error."""
@@ -52,7 +55,7 @@ class Settings(NamedTuple):
         if is_learnable(moments):
             spectrum = self._spectrum(moments, solve)
             decision = self._decide(moments, spectrum, may_wait)
-        return Solution(spectrum, decision, Projection.of(spectrum, decision.n_removed, self.removal))
+        return Solution(spectrum, decision, Projection.of(spectrum, decision.n_removed, self.removal, self.strength))
 
     def _spectrum(self, moments: Moments | SketchedMoments, solve: Solver) -> Spectrum:
         if isinstance(moments, SketchedMoments):

@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 
 from undistract.detect import DiscriminativeDetector
 from undistract.detect.logistic import class_weights
-from undistract.detect.soft_filter import SoftFilter
+from undistract.detect.soft_filter import penalty_filter
 from undistract.errors import InputError
 
 SMALL = {"window": 10, "stride": 5, "n_shuffles": 3, "random_state": 0}
@@ -281,7 +281,7 @@ def test_no_strength_or_nothing_removed_is_no_penalty():
 
 def test_great_strength_projects_the_removed_patterns_out():
     X, focus = some_rows(), some_focus()
-    kept = SoftFilter.of(focus, 1e30, 4)(X)
+    kept = penalty_filter(focus, 1e30, 4)(X)
     assert np.abs(kept @ focus.patterns_[:, :2]).max() < 1e-10
     basis = np.linalg.qr(focus.patterns_[:, :2])[0]
     assert kept == pytest.approx(X - X @ basis @ basis.T, abs=1e-10)

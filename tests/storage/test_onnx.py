@@ -28,7 +28,7 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique"])
+@pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
 @pytest.mark.parametrize("n_remove", [0, 2])
 @pytest.mark.parametrize("n_features", [5, 130])
 def test_the_runtime_projects_as_focus_does(run, n_features, n_remove, removal, dtype):

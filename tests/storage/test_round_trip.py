@@ -61,7 +61,9 @@ def test_moments_join_with_others_as_if_they_had_never_been_away(folder, sets, p
 
 @law
 @given(
-    st.one_of(plain_sets(), wide_sets()), st.sampled_from(removals), st.sampled_from(["uniform", "by_size", "given"])
+    st.one_of(plain_sets(), wide_sets()),
+    st.sampled_from([*removals, "soft"]),
+    st.sampled_from(["uniform", "by_size", "given"]),
 )
 def test_focus_transforms_to_the_same_bits(folder, sets, removal, prior):
     weights = prior if prior != "given" else tuple(range(1, len(sets) + 1))

@@ -64,7 +64,8 @@ def _things():
         "set moments": SetMoments.of(X),
         "wide set moments": SetMoments.of(wide[:20]),
         "spectrum": Spectrum.of(moments),
-        **{f"focus, {removal}": focus(removal=removal) for removal in ("kept_span", "eigen", "oblique")},
+        **{f"focus, {removal}": focus(removal=removal) for removal in ("kept_span", "eigen", "oblique", "soft")},
+        "focus, soft at a strength": focus(removal="soft", strength=25.0),
         "focus that removes nothing": focus(n_remove=0),
         "focus of wide rows": Focus(n_remove=2, removal="eigen").fit_moments(
             Moments.of({"a": wide[:9], "b": wide[9:20]})

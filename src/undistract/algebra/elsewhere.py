@@ -18,7 +18,7 @@ import numpy as np
 
 from undistract.algebra.complement import Complement
 from undistract.algebra.library import Library
-from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Projection
+from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Projection, Soft
 from undistract.algebra.spectrum import Spectrum
 from undistract.arrays import Floats
 
@@ -35,9 +35,12 @@ class Moved(Protocol):
     def back(self, Z: Any) -> Any:
         """Return projected rows to the original features, with what was removed at its mean, (n, d)."""
 
+    def clean(self, X: Any) -> Any:
+        """Return rows in their original features, without what distracts, (n, d)."""
+
 
 _moved: WeakKeyDictionary[Projection, dict[tuple[str, str, str, bool], Moved]] = WeakKeyDictionary()
-_denoising: WeakKeyDictionary[Spectrum, dict[tuple[int, str], Projection]] = WeakKeyDictionary()
+_denoising: WeakKeyDictionary[Spectrum, dict[tuple[int, str, str], Projection]] = WeakKeyDictionary()
 
 
 def moved(projection: Projection, library: Library, dtype: Any) -> Moved:
@@ -73,7 +76,7 @@ def moved(projection: Projection, library: Library, dtype: Any) -> Moved:
     return copies[key]
 
 
-def denoising(spectrum: Spectrum, n_removed: int, removal: str) -> Projection:
+def denoising(spectrum: Spectrum, n_removed: int, removal: str, strength: float | str = "auto") -> Projection:
     """Return the projection that another kind of removal makes; the same one when asked again.
 
     Examples
@@ -85,9 +88,9 @@ def denoising(spectrum: Spectrum, n_removed: int, removal: str) -> Projection:
     True
     """
     made = _denoising.setdefault(spectrum, {})
-    key = (n_removed, repr(removal))  # what is no text at all is refused by Projection.of
+    key = (n_removed, repr(removal), repr(strength))  # what is no text at all is refused by Projection.of
     if key not in made:
-        made[key] = Projection.of(spectrum, n_removed, removal)
+        made[key] = Projection.of(spectrum, n_removed, removal, strength)
     return made[key]
 
 
@@ -153,15 +156,25 @@ class _Coordinates:
             rows += Z[:, :n_read] @ self.patterns
         return rows
 
+    def clean(self, X: Any) -> Any:
+        return self.back(self(X))
+
 
 @dataclass(frozen=True, eq=False)
-class _Features:
-    """Oblique: the original features."""
+class _AroundTheMean:
+    """A change of the deviations from the mean, along a few patterns."""
 
-    xp: Any
     origin: Any  # (d,) μ
     filters: Any  # (d, r) F; or (d, d) I - F Aᵀ
     patterns: Any  # (r, d) Aᵀ; or None
+
+    @classmethod
+    def of(cls, origin: Floats, filters: Floats, patterns: Floats, library: Library, dtype: Any) -> _AroundTheMean:
+        n_features, n_columns = filters.shape
+        there = library.array(origin, dtype)
+        if _thin_is_cheaper(n_features, n_columns, n_features):
+            return cls(there, library.array(filters, dtype), library.array(patterns.T, dtype))
+        return cls(there, library.array(np.eye(n_features) - filters @ patterns.T, dtype), None)
 
     def __call__(self, X: Any) -> Any:
         deviations = X - self.origin  # first, because μ can be far larger than what varies
@@ -169,8 +182,23 @@ class _Features:
             return deviations @ self.filters + self.origin
         return X - (deviations @ self.filters) @ self.patterns
 
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """Oblique and soft: the original features."""
+
+    xp: Any
+    change: _AroundTheMean
+    undo: _AroundTheMean | None  # None: what is removed is gone
+
+    def __call__(self, X: Any) -> Any:
+        return self.change(X)
+
     def back(self, Z: Any) -> Any:
-        return self.xp.asarray(Z, copy=True)
+        return self.xp.asarray(Z, copy=True) if self.undo is None else self.undo(Z)
+
+    def clean(self, X: Any) -> Any:
+        return self.change(X)
 
 
 @singledispatch
@@ -191,13 +219,16 @@ def _(projection: Eigen, library: Library, dtype: Any) -> Moved:
 
 @_move.register
 def _(projection: Oblique, library: Library, dtype: Any) -> Moved:
-    n_features, n_columns = projection.filters.shape
-    origin = library.array(projection.origin, dtype)
-    if _thin_is_cheaper(n_features, n_columns, n_features):
-        filters, patterns = library.array(projection.filters, dtype), library.array(projection.patterns.T, dtype)
-        return _Features(library.xp, origin, filters, patterns)
-    whole = np.eye(n_features) - projection.filters @ projection.patterns.T
-    return _Features(library.xp, origin, library.array(whole, dtype), None)
+    change = _AroundTheMean.of(projection.origin, projection.filters, projection.patterns, library, dtype)
+    return _Features(library.xp, change, None)
+
+
+@_move.register
+def _(projection: Soft, library: Library, dtype: Any) -> Moved:
+    axes, stretch = projection.filter.directions, projection.filter.stretch
+    changes = (axes * (1 - 1 / stretch), axes * (1 - stretch))  # there, and back
+    there, back = (_AroundTheMean.of(projection.origin, one, axes, library, dtype) for one in changes)
+    return _Features(library.xp, there, back)
 
 
 def _coordinates(

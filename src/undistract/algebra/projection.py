@@ -3,6 +3,7 @@
     kept span (default)   z = Uᵀx, U an orthonormal basis of span(W_kept) = complement of the removed patterns
     eigen                 z = W_keptᵀ x, every filter of length one (the paper's text to the letter)
     oblique               x - A_r W_rᵀ(x - μ): every kept reading unchanged, but noise can be amplified
+    soft                  μ + (I + Σ s_i a_i a_iᵀ)^(-½)(x - μ), a_i removed patterns of length one: shrunk, not cut
 
 Never the Euclidean complement of the removed *filters*: it leaves the distractor's movement in the rows.
 """
@@ -10,6 +11,7 @@ Never the Euclidean complement of the removed *filters*: it leaves the distracto
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,7 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from undistract.algebra.complement import Complement
+from undistract.algebra.soft_filter import SoftFilter
 from undistract.algebra.spectrum import Spectrum
+from undistract.algebra.strength import check_strength, strengths
 from undistract.arrays import Floats, Rows, multiplying
 from undistract.errors import InputError
 
@@ -49,19 +53,26 @@ class Projection(ABC):
     patterns: Floats  # (d, r) removed
 
     @staticmethod
-    def of(spectrum: Spectrum, n_removed: int, removal: str = "kept_span") -> Projection:
-        """Remove the first `n_removed` directions of a spectrum."""
+    def of(
+        spectrum: Spectrum, n_removed: int, removal: str = "kept_span", strength: float | str = "auto"
+    ) -> Projection:
+        """Remove the first `n_removed` directions of a spectrum; `strength` is that of a soft removal."""
         check_removal(removal)
+        check_strength(strength)
         if not 0 <= n_removed <= spectrum.n_moving:
             raise InputError(
                 f"{n_removed} directions cannot be removed: {spectrum.n_moving} of {spectrum.n_features} vary inside "
                 "sets, and constant ones are always kept, because a change there is news."
             )
-        return REMOVALS[removal]._of(spectrum, n_removed)
+        return REMOVALS[removal]._of(spectrum, n_removed, strength)
+
+    def like(self, spectrum: Spectrum, n_removed: int) -> Projection:
+        """Make the same kind of projection of another spectrum."""
+        return Projection.of(spectrum, n_removed, self.removal)
 
     @classmethod
     @abstractmethod
-    def _of(cls, spectrum: Spectrum, n_removed: int) -> Projection: ...
+    def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Projection: ...
 
     @property
     @abstractmethod
@@ -87,9 +98,13 @@ class Projection(ABC):
         back: Rows = self.lift(Z) + removed_mean.astype(Z.dtype, copy=False)
         return back
 
+    def clean(self, X: Rows) -> Rows:
+        """Return rows in their original features, without what distracts, (n, d)."""
+        return self.back(self(X))
+
     def distracting(self, X: Rows) -> Rows:
         """g(x): the part of each row that the projection removes, in the original features, (n, d)."""
-        return X - self.back(self(X))
+        return X - self.clean(X)
 
     def visible(self, deviations: Rows) -> Rows:
         """Return the part of each deviation that is orthogonal to the removed patterns, (n, d)."""
@@ -120,7 +135,7 @@ class KeptSpan(Projection):
     removal = "kept_span"
 
     @classmethod
-    def _of(cls, spectrum: Spectrum, n_removed: int) -> KeptSpan:
+    def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> KeptSpan:
         return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
 
     @classmethod
@@ -156,7 +171,7 @@ class Eigen(Projection):
     rest: Complement  # the directions without a filter, where nothing varied
 
     @classmethod
-    def _of(cls, spectrum: Spectrum, n_removed: int) -> Eigen:
+    def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Eigen:
         filters, patterns = spectrum.filters, spectrum.patterns
         lengths = np.linalg.norm(filters[:, n_removed:], axis=0)
         return cls(
@@ -196,7 +211,7 @@ class Oblique(Projection):
     removal = "oblique"
 
     @classmethod
-    def _of(cls, spectrum: Spectrum, n_removed: int) -> Oblique:
+    def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Oblique:
         return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
 
     @property
@@ -216,7 +231,67 @@ class Oblique(Projection):
         return G
 
 
-REMOVALS: dict[str, type[Projection]] = {kind.removal: kind for kind in (KeptSpan, Eigen, Oblique)}
+@dataclass(frozen=True, eq=False)
+class Soft(Projection):
+    """The original features, shrunk towards the mean along the removed patterns; nothing is lost, so it can be undone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from undistract.algebra import Moments, Spectrum
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [rng.normal([3 * m, 0, 0], [2, 9, 1], size=(100, 3)) for m in range(10)]
+    >>> soft = Projection.of(Spectrum.of(Moments.of(sets)), 1, "soft", strength=100)
+    >>> soft(sets[0]).std(axis=0).round(1)
+    array([2.2, 0.9, 1. ])
+    >>> soft.back(soft(sets[0])).std(axis=0).round(1)
+    array([2.2, 9. , 1. ])
+    """
+
+    removal = "soft"
+
+    filter: SoftFilter
+    strength: float | str  # as it was asked for
+
+    @classmethod
+    def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Soft:
+        patterns = spectrum.patterns[:, :n_removed]
+        soft = SoftFilter.of(patterns, strengths(spectrum, n_removed, strength))
+        return cls(spectrum.origin, spectrum.filters[:, :n_removed], patterns, soft, strength)
+
+    def like(self, spectrum: Spectrum, n_removed: int) -> Projection:
+        return Projection.of(spectrum, n_removed, self.removal, self.strength)
+
+    @property
+    def n_out(self) -> int:
+        return len(self.origin)
+
+    def __call__(self, X: Rows) -> Rows:
+        return self._around_the_mean(self.filter, X)
+
+    def lift(self, Z: Rows) -> Rows:
+        return self.filter.undo(Z)
+
+    def pull(self, G: Rows) -> Rows:
+        return self.filter(G)
+
+    def back(self, Z: Rows) -> Rows:
+        return self._around_the_mean(self.filter.undo, Z)
+
+    def clean(self, X: Rows) -> Rows:
+        return self(X)
+
+    def visible(self, deviations: Rows) -> Rows:
+        return self.filter(deviations)
+
+    def _around_the_mean(self, change: Callable[[Rows], Rows], X: Rows) -> Rows:
+        if self.patterns.shape[1] == 0:
+            return X.copy()
+        origin = self.origin.astype(X.dtype, copy=False)
+        return origin + change(X - origin)
+
+
+REMOVALS: dict[str, type[Projection]] = {kind.removal: kind for kind in (KeptSpan, Eigen, Oblique, Soft)}
 
 
 def check_removal(removal: Any) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from undistract.algebra.cutoff import Cut
+from undistract.algebra.projection import Projection, Soft
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
 
 
-def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
-    """Say what is removed, why, and how sure we are.
+def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None) -> str:
+    """Say what is removed, why, and how sure we are; without a projection, as for the kept span.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
     lines = [
         f"Learned from {_count(evidence.n_sets, 'set')} with {_count(evidence.n_rows, 'row')} "
         f"of {_count(spectrum.n_features, 'feature')}.",
-        _what(spectrum, cut, removal),
+        _what(spectrum, cut, projection),
         _why(spectrum, cut),
     ]
     if cut.rule in ("auto", "fixed") and cut.n_removed > spectrum.n_told:
@@ -50,14 +51,25 @@ def describe(spectrum: Spectrum, cut: Cut, removal: str = "kept_span") -> str:
     return "\n".join(lines + [f"Caution: {caution}" for caution in cut.cautions])
 
 
-def _what(spectrum: Spectrum, cut: Cut, removal: str) -> str:
+def _what(spectrum: Spectrum, cut: Cut, projection: Projection | None) -> str:
     if cut.n_removed == 0:
         return "Removed: nothing."
     return (
-        f"Removed: {cut.n_removed} of {_count(spectrum.n_features, 'direction')}, with "
+        f"{'Shrunk' if isinstance(projection, Soft) else 'Removed'}: {cut.n_removed} of "
+        f"{_count(spectrum.n_features, 'direction')}, with "
         f"{spectrum.variation_inside[: cut.n_removed].sum():.0%} of the variation inside sets and "
-        f"{spectrum.variation[: cut.n_removed].sum():.0%} of all variation ({removal})."
+        f"{spectrum.variation[: cut.n_removed].sum():.0%} of all variation ({_how(projection)})."
     )
+
+
+def _how(projection: Projection | None) -> str:
+    """Name the removal; of a soft one, how long rows still are along what it shrinks."""
+    if not isinstance(projection, Soft):
+        return projection.removal if projection else "kept_span"
+    least, most = 1 / projection.filter.stretch.max(), 1 / projection.filter.stretch.min()
+    left = f"{most:.2g}" if f"{least:.2g}" == f"{most:.2g}" else f"{least:.2g} to {most:.2g}"
+    asked = projection.strength if isinstance(projection.strength, str) else f"{projection.strength:g}"
+    return f"soft, strength {asked}: {left} of their length is left"
 
 
 def _why(spectrum: Spectrum, cut: Cut) -> str:

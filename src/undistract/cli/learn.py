@@ -49,6 +49,8 @@ def learn(
     n_remove: int | None,
     cushion: float | None,
     prior: str | None,
+    removal: str | None,
+    strength: float | str | None,
     **reading: Any,
 ) -> None:
     """Learn from sets of normal data what to ignore, what is usual, and when to alarm.
@@ -73,7 +75,9 @@ def learn(
     if checkpoint is not None and checkpoint.resolve() == save.resolve():
         raise click.UsageError("--checkpoint and --save name one file. The checkpoint goes when the model is saved.")
     how = options.make_reading(**reading)
-    focus = options.make_focus(cutoff=cutoff, n_remove=n_remove, cushion=cushion, prior=prior)
+    focus = options.make_focus(
+        cutoff=cutoff, n_remove=n_remove, cushion=cushion, prior=prior, removal=removal, strength=strength
+    )
     sets = workflow.read_sets(paths, how, ignore=ignore, cache=options.make_cache(no_cache))
     for one in sets:
         talk.detail(f"Set {one.name} from {one.source}")

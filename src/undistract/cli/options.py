@@ -63,7 +63,7 @@ def _size(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     return int(width), int(height)
 
 
-def _cutoff(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
+def _number_or_auto(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
     """Read a number, or "auto"."""
     if value is None or value == "auto":
         return value
@@ -95,13 +95,24 @@ _READING: list[Decorator] = [
 _FOCUS: list[Decorator] = [
     click.option(
         "--cutoff",
-        callback=_cutoff,
+        callback=_number_or_auto,
         metavar="NUMBER|auto",
         help="Ignore directions at least so distracting.  [default: auto]",
     ),
     click.option("--n-remove", type=click.IntRange(min=0), metavar="N", help="Ignore so many directions instead."),
     click.option("--cushion", type=float, help="Variance granted to every direction.  [default: 0.1]"),
     click.option("--prior", type=click.Choice(["uniform", "by_size"]), help="How much each set counts."),
+    click.option(
+        "--removal",
+        type=click.Choice(["kept_span", "eigen", "oblique", "soft"]),
+        help="How directions go: cut, or shrunk.  [default: kept_span]",
+    ),
+    click.option(
+        "--strength",
+        callback=_number_or_auto,
+        metavar="NUMBER|auto",
+        help="How much a soft removal shrinks.  [default: auto]",
+    ),
 ]
 
 

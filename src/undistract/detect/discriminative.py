@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from undistract.detect.leave_in import as_positive
 from undistract.detect.logistic import span, with_one
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_choice, check_number, checked_rows
-from undistract.detect.soft_filter import Distraction, SoftFilter
+from undistract.detect.soft_filter import Distraction, penalty_filter
 from undistract.detect.windows import Order, Span, Tally, Windows, shuffles
 from undistract.errors import InputError
 from undistract.progress import watched
@@ -155,7 +155,7 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
             random=check_random_state(self.random_state),
         )
         self._standard = Standard.of(X) if self.standardise else Standard.none(X)
-        self._filter = SoftFilter.of(self.penalty, self.strength, n_features)
+        self._filter = penalty_filter(self.penalty, self.strength, n_features)
         # More features than rows: the rows span n directions at most, and turned into those nothing is d × d.
         filtered = self._filter(self._standard(X))
         self._basis = span(filtered) if n_features > n_rows else None  # (d, n)

@@ -7,12 +7,12 @@ With u = (I + γC)^½ v this is plain ridge on the rows (I + γC)^(-½) x, so no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from undistract.algebra.soft_filter import SoftFilter
 from undistract.detect.rows import Rows
 from undistract.errors import InputError
 
@@ -25,36 +25,24 @@ class Distraction(Protocol):
     n_removed_: int
 
 
-@dataclass(frozen=True, eq=False)
-class SoftFilter:
-    """The rows' filter (I + γC)^(-½) = I - U diag(shrink) Uᵀ, with U (d, r) orthonormal.
+def penalty_filter(penalty: Distraction | None, strength: float, n_features: int) -> SoftFilter:
+    """Make the rows' filter (I + γC)^(-½) of a fitted Focus.
+
+    Without one, or when it removes nothing, rows pass unchanged.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> focus = SimpleNamespace(patterns_=np.array([[2.0], [0.0]]), distraction_=np.ones(1), n_removed_=1)
-    >>> SoftFilter.of(focus, strength=3.0, n_features=2)(np.ones((1, 2)))
+    >>> penalty_filter(focus, strength=3.0, n_features=2)(np.ones((1, 2)))
     array([[0.5, 1. ]])
     """
-
-    directions: Rows
-    shrink: Rows
-
-    @classmethod
-    def of(cls, penalty: Distraction | None, strength: float, n_features: int) -> Self:
-        """Make the filter of a fitted Focus; without one, or when it removes nothing, rows pass unchanged."""
-        patterns, distraction = _removed(penalty, n_features)
-        # C = MMᵀ/γ with M = [√(γ f_i) a_i]: its left singular vectors diagonalise I + γC.
-        directions, values, _ = np.linalg.svd(patterns * np.sqrt(strength * distraction), full_matrices=False)
-        return cls(directions, 1 - 1 / np.hypot(1, values))
-
-    def __call__(self, X: Rows) -> Rows:
-        """Filter rows (n, d)."""
-        return X - (X @ self.directions * self.shrink) @ self.directions.T
+    patterns, distraction = _removed(penalty, n_features)
+    return SoftFilter.of(patterns, strength * distraction)
 
 
 def _removed(penalty: Any, n_features: int) -> tuple[Rows, Rows]:
-    """Read the removed patterns, at unit length (d, r), and how distracting each is (r,)."""
+    """Read the removed patterns (d, r), and how distracting each is (r,)."""
     if penalty is None:
         return np.zeros((n_features, 0)), np.zeros(0)
     missing = [name for name in ("patterns_", "distraction_", "n_removed_") if not hasattr(penalty, name)]
@@ -76,6 +64,4 @@ def _removed(penalty: Any, n_features: int) -> tuple[Rows, Rows]:
             "The penalty removes a pattern that is zero or not finite, or one with a negative distraction. "
             "Give a fitted Focus as it is."
         )
-    # Brought near 1 first, so that the squares in the norm neither overflow nor vanish.
-    patterns = patterns / np.abs(patterns).max(axis=0)
-    return patterns / np.linalg.norm(patterns, axis=0), distraction
+    return patterns, distraction

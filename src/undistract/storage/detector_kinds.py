@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import NearestNeighbors
 
+from undistract.algebra.soft_filter import SoftFilter
+from undistract.arrays import LARGEST
 from undistract.detect import (
     DensityRatioDetector,
     DiscriminativeDetector,
@@ -18,7 +20,6 @@ from undistract.detect import (
     Threshold,
 )
 from undistract.detect.rows import FAR, LEAST_RIDGE, Standard, check_choice, check_number
-from undistract.detect.soft_filter import SoftFilter
 from undistract.focus import Focus
 from undistract.storage.checks import UNIT, Check, array, expect, number, optional, part, whole
 from undistract.storage.records import Estimator, Fields, Record
@@ -98,13 +99,29 @@ def _watch_agrees(watch: FocusDetector) -> None:
         )
 
 
+def _give_filter(fields: Fields) -> SoftFilter:
+    stretch, shrink = fields["stretch"], fields["shrink"]
+    expect((stretch is None) != (shrink is None), "it needs either stretch or shrink")
+    if stretch is None:
+        stretch = 1 / np.maximum(1 - shrink, 1 / LARGEST)
+    return SoftFilter(fields["directions"], stretch)
+
+
 _SCORES: dict[str, Check] = {"standard": part(Standard), "scores": array("n", nan=True)}
 _COMMON = {"standard": "_standard", "scores": "scores_"}
 
 RECORDS: dict[str, Record] = {
     "Standard": Record(Standard, {"exponent": whole(-1100, 1100), "mean": array("d"), "spread": number(5e-324)}),
     "SoftFilter": Record(
-        SoftFilter, {"directions": array("d", "r", low=-UNIT, high=UNIT), "shrink": array("r", low=0, high=1)}
+        SoftFilter,
+        {
+            "directions": array("d", "r", low=-UNIT, high=UNIT),
+            "stretch": optional(array("r", low=1, high=LARGEST)),
+            "shrink": optional(array("r", low=0, high=1)),  # 1 - 1/stretch, as older files have it
+        },
+        take=lambda one: {"directions": one.directions, "stretch": one.stretch, "shrink": None},
+        give=_give_filter,
+        later={"stretch": None, "shrink": None},
     ),
     "NearestDetector": Estimator(
         NearestDetector,

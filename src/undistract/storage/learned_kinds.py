@@ -10,10 +10,12 @@ from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, S
 from undistract.algebra.complement import Complement
 from undistract.algebra.frequent_directions import FrequentDirections
 from undistract.algebra.growing import Growing
-from undistract.algebra.projection import Eigen, KeptSpan, Oblique
+from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Soft
 from undistract.algebra.sketch import SketchedMoments
+from undistract.algebra.soft_filter import SoftFilter
 from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
+from undistract.algebra.strength import check_strength
 from undistract.arrays import LARGEST, Floats, quiet
 from undistract.focus import Focus
 from undistract.learned import Settings
@@ -225,6 +227,8 @@ def _take_focus(focus: Focus) -> Fields:
         or (projection.complement if isinstance(projection, KeptSpan) else None),
         "kept_filters": getattr(projection, "kept_filters", None),
         "kept_patterns": getattr(projection, "kept_patterns", None),
+        "soft_filter": getattr(projection, "filter", None),
+        "strength": getattr(projection, "strength", None),
         "open_sets": tuple(growing.opened.items()),
         "closed_sets": "all" if growing.closed is solved["moments"] is not None else growing.closed,
         "keys": tuple(growing.keys.items()),
@@ -270,6 +274,13 @@ def _projection(fields: Fields) -> Projection:
     expect(n_removed <= spectrum.n_moving, f"{n_removed} directions are removed, {spectrum.n_moving} vary")
     removed = spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed]
     complement, kept = fields["complement"], (fields["kept_filters"], fields["kept_patterns"])
+    soft, strength = fields["soft_filter"], fields["strength"]
+    if fields["removal"] == "soft":
+        expect(soft is not None and soft.directions.shape == removed[2].shape, "it lacks the soft filter")
+        expect(complement is None and kept == (None, None), "a soft projection keeps nothing but its filter")
+        check_strength(strength)
+        return Soft(*removed, soft, strength)
+    expect(soft is None and strength is None, "only a soft projection has a filter")
     spanned = {"kept_span": n_removed, "eigen": n_directions, "oblique": None}[fields["removal"]]
     if spanned is None:
         expect(complement is None and kept == (None, None), "an oblique projection keeps nothing but its directions")
@@ -310,11 +321,13 @@ RECORDS["Focus"] = Estimator(
         "moments": optional(part(Moments, SketchedMoments)),
         "spectrum": optional(part(Spectrum)),
         "cut": optional(part(Cut)),
-        "removal": optional(word("kept_span", "eigen", "oblique")),
+        "removal": optional(word("kept_span", "eigen", "oblique", "soft")),
         "taught": optional(part(Taught)),
         "complement": optional(part(Complement)),
         "kept_filters": optional(array("d", "u", low=-UNIT, high=UNIT)),
         "kept_patterns": optional(array("d", "u")),
+        "soft_filter": optional(part(SoftFilter)),
+        "strength": anything,
         "open_sets": every(part(tuple)),
         "closed_sets": anything,
         "keys": every(part(tuple)),
@@ -324,5 +337,5 @@ RECORDS["Focus"] = Estimator(
     _give_focus,
     public=True,
     attributes={"taught": "taught_"},
-    later={"taught": None, "keys": ()},
+    later={"taught": None, "keys": (), "soft_filter": None, "strength": None},
 )

@@ -1,7 +1,7 @@
 """The projection as an ONNX model: what `Focus.transform` does, for programs without Python.
 
 kept span   Z = X[:, K] - (X R) S             eigen   Z = [X W, X[:, K] - (X R) S]
-oblique     Z = X - ((X - μ) W_r) A_rᵀ
+oblique     Z = X - ((X - μ) W_r) A_rᵀ          soft    Z = X - ((X - μ) (U - U/g)) Uᵀ
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from undistract.algebra.complement import Complement
-from undistract.algebra.projection import Eigen, KeptSpan, Oblique
+from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Soft
 from undistract.errors import InputError
 from undistract.extras import need
 from undistract.files import write_whole
@@ -62,6 +62,10 @@ def export_onnx(focus: Focus, path: str | os.PathLike[str], *, dtype: str = "flo
     elif isinstance(projection, Oblique):
         moved = graph.add("Sub", "X", graph.constant("origin", projection.origin))
         graph.take_out("X", moved, projection.filters, projection.patterns.T, "Z")
+    elif isinstance(projection, Soft):
+        axes, stretch = projection.filter.directions, projection.filter.stretch
+        moved = graph.add("Sub", "X", graph.constant("origin", projection.origin))
+        graph.take_out("X", moved, axes * (1 - 1 / stretch), axes.T, "Z")
     elif isinstance(projection, Eigen):
         rest = len(projection.rest.features) > 0
         read = graph.add("MatMul", "X", graph.constant("filters", projection.kept_filters), to=None if rest else "Z")
