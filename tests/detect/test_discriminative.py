@@ -334,7 +334,7 @@ def test_a_penalty_survives_cloning_when_frozen():
         ({"buffer": 10}, "buffer=10 was given, expected a whole number of at least 11"),
         ({"solver": "liblinear"}, "expected one of 'newton', 'one_step'"),
         ({"average": "mean"}, "expected one of 'probability', 'margin'"),
-        ({"strength": -1}, "strength=-1 was given"),
+        ({"strength": -1}, "strength is -1; expected 'auto' or a number from 0 up"),
         ({"permutations": [[0, 1]]}, "permutations of shape"),
         ({"penalty": "focus"}, "penalty='focus' has no patterns_, distraction_, n_removed_"),
         ({"penalty": some_focus(n_features=5)}, "but X has 4 features"),

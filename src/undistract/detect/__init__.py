@@ -9,6 +9,7 @@ from undistract.detect.density_ratio import DensityRatioDetector
 from undistract.detect.discriminative import DiscriminativeDetector
 from undistract.detect.explain import Explanation, explain
 from undistract.detect.focus_detector import FocusDetector
+from undistract.detect.focus_penalty import FocusPenalty
 from undistract.detect.mahalanobis import RidgeMahalanobis
 from undistract.detect.nearest import NearestDetector
 from undistract.detect.quality import Quality, quality, quality_interval
@@ -28,6 +29,7 @@ __all__ = [
     "DiscriminativeDetector",
     "Explanation",
     "FocusDetector",
+    "FocusPenalty",
     "MostSets",
     "NearestDetector",
     "Quality",

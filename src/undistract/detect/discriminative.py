@@ -21,6 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from undistract.algebra.strength import check_strength
 from undistract.detect.leave_in import as_positive
 from undistract.detect.logistic import span, with_one
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_choice, check_number, checked_rows
@@ -75,8 +76,8 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
         Carries what the training sets call distracting into the fit: ρ/2 vᵀ(I + γC)v instead of ρ/2 ‖v‖²,
         where C = Σ f_i a_i a_iᵀ over the removed patterns at unit length, weighted by their distraction.
         Where the detector will be cloned (a pipeline, a search), give ``FrozenEstimator(focus)``.
-    strength : float, default=1.0
-        γ, how much that counts.
+    strength : float or "auto", default=1.0
+        γ, how much that counts; "auto" takes what a soft removal takes by itself.
     n_jobs : int, optional
         Shuffles fitted at the same time, in processes; worth it for runs of many seconds.
     progress : bool, optional
@@ -119,7 +120,7 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
         standardise: bool = True,
         cover: bool = True,
         penalty: Distraction | None = None,
-        strength: float = 1.0,
+        strength: float | str = 1.0,
         n_jobs: int | None = None,
         progress: bool | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -192,7 +193,7 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
 
     def _check(self, n_rows: int) -> None:
         check_number("ridge", self.ridge, least=LEAST_RIDGE, whole=False)
-        check_number("strength", self.strength, least=0, whole=False)
+        check_strength(self.strength)
         for name in ("window", "stride", "n_shuffles", "block"):
             check_number(name, getattr(self, name), least=1)
         if self.buffer is not None:

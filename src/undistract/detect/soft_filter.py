@@ -2,6 +2,7 @@
 
     ρ/2 vᵀ(I + γC)v,     C = Σ f_i a_i a_iᵀ  over the removed directions, ‖a_i‖ = 1
 
+f_i is the distraction; with the automatic strength, γ f_i is what a soft removal takes by itself (algebra/strength.py).
 With u = (I + γC)^½ v this is plain ridge on the rows (I + γC)^(-½) x, so no solver needs to know of it.
 """
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undistract.algebra.soft_filter import SoftFilter
+from undistract.algebra.strength import check_strength, strengths
 from undistract.detect.rows import Rows
 from undistract.errors import InputError
 
@@ -25,7 +27,7 @@ class Distraction(Protocol):
     n_removed_: int
 
 
-def penalty_filter(penalty: Distraction | None, strength: float, n_features: int) -> SoftFilter:
+def penalty_filter(penalty: Distraction | None, strength: float | str, n_features: int) -> SoftFilter:
     """Make the rows' filter (I + γC)^(-½) of a fitted Focus.
 
     Without one, or when it removes nothing, rows pass unchanged.
@@ -37,7 +39,13 @@ def penalty_filter(penalty: Distraction | None, strength: float, n_features: int
     >>> penalty_filter(focus, strength=3.0, n_features=2)(np.ones((1, 2)))
     array([[0.5, 1. ]])
     """
+    check_strength(strength)
     patterns, distraction = _removed(penalty, n_features)
+    if isinstance(strength, str):
+        if penalty is not None and not hasattr(penalty, "spectrum_"):
+            raise InputError(f"strength is {strength!r}, but {penalty!r} has no spectrum_. Give a fitted Focus.")
+        found = np.zeros(0) if penalty is None else strengths(penalty.spectrum_, patterns.shape[1])
+        return SoftFilter.of(patterns, found)
     return SoftFilter.of(patterns, strength * distraction)
 
 
