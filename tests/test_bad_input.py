@@ -120,6 +120,7 @@ learning = {
     "fit": lambda rows: Focus().fit(rows, sets=labels_for(rows)),
     "fit without a cushion": lambda rows: Focus(cushion=0.0).fit(rows, sets=labels_for(rows)),
     "fit by eigenvectors": lambda rows: Focus(cutoff=0.6, removal="eigen").fit(rows, sets=labels_for(rows)),
+    "fit softly": lambda rows: Focus(cutoff=0.6, removal="soft").fit(rows, sets=labels_for(rows)),
     "fit without sets": lambda rows: Focus().fit(rows),
     "fit_sets": lambda rows: Focus().fit_sets(split(rows)),
     "partial_fit": lambda rows: Focus().partial_fit(rows, sets=labels_for(rows)),
@@ -133,6 +134,8 @@ using = {
     "transform": lambda rows: fitted(n_remove=2).transform(rows),
     "transform by eigenvectors": lambda rows: fitted(n_remove=2, removal="eigen").transform(rows),
     "transform obliquely": lambda rows: fitted(n_remove=2, removal="oblique").transform(rows),
+    "transform softly": lambda rows: fitted(n_remove=2, removal="soft").transform(rows),
+    "undo softly": lambda rows: fitted(n_remove=2, removal="soft", strength=9.0).inverse_transform(rows),
     "inverse_transform": lambda rows: fitted(n_remove=0).inverse_transform(rows),
     "denoise": lambda rows: fitted(n_remove=2).denoise(rows),
 }

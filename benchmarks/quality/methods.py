@@ -9,7 +9,7 @@
     LDA              Wᵀx with between·W = (within + r·v·I)·W·Λ, sets as classes, the top q
     contrastive PCA  the top k eigenvectors of total - α·within         (Abid et al. 2018)
     LEACE            x - total^½ U Uᵀ total^(-½) (x - μ), U a basis of total^(-½)·between (Belrose et al. 2023)
-    FOCUS            the paper's setting, the automatic one, and a grid of fixed ones
+    FOCUS            the paper's setting, the automatic one, the same shrunk and not cut (soft), a grid of fixed ones
 
 v is the mean variance of the features. All of them are second-order methods: every one learns from the same `Moments`,
 which are gathered once per task. What is removed orthogonally comes in the coordinates that `Focus` uses too, so that
@@ -160,6 +160,7 @@ ORACLE = "clean oracle"  # learns nothing: it is shown the rows without the dist
 RAW = Method("raw", raw)
 AUTOMATIC = Method("FOCUS automatic", focus)
 PAPER = Method("FOCUS paper", lambda moments: focus(moments, cutoff=0.999, cushion=1e-8))
+SOFT = Method("FOCUS soft", lambda moments: focus(moments, removal="soft"))
 FIXED = Method(
     "FOCUS fixed",
     focus_fixed,
@@ -177,6 +178,7 @@ METHODS = (
     Method("LEACE", leace, grid(k=(1, 5, ALL))),
     PAPER,
     AUTOMATIC,
+    SOFT,
     FIXED,
 )
 

@@ -80,6 +80,8 @@ def test_quiet_says_nothing_and_verbose_names_the_sets(site, tmp_path):
         (["{calm}", "--resize", "48"], 2, "'48' is no size"),
         (["{calm}", "--cutoff", "high"], 2, "neither a number nor 'auto'"),
         (["{calm}", "--time", "when", "--cutoff", "7"], 1, "cutoff"),
+        (["{calm}", "--removal", "hard"], 2, "'hard' is not one of"),
+        (["{calm}", "--time", "when", "--removal", "soft", "--strength", "-1"], 1, "strength is -1"),
         ([], 2, "Missing argument"),
     ],
 )
@@ -90,6 +92,15 @@ def test_what_is_wrong_is_said_in_one_line(site, tmp_path, words, code, complain
     assert complaint in told.stderr
     assert [line for line in told.stderr.splitlines() if "Error" in line] == told.stderr.splitlines()[-1:]
     assert not (tmp_path / "a.focus").exists()
+
+
+def test_what_is_ignored_can_be_shrunk_and_not_cut(site, tmp_path):
+    words = ("--time", "when", "--removal", "soft", "--strength", 100, "--save", tmp_path / "a.focus")
+    told = run("learn", site / "calm", *words)
+    assert "soft, strength 100: 0.1 of their length is left" in told.stdout
+    focus = Model.load(tmp_path / "a.focus").focus
+    assert (focus.removal, focus.strength) == ("soft", 100.0)
+    assert focus.transform(np.ones((1, focus.n_features_in_))).shape == (1, focus.n_features_in_)
 
 
 def test_debug_shows_where_an_error_came_from(tmp_path):

@@ -138,6 +138,21 @@ def test_what_tells_sets_apart_is_shrunk_less():
     assert telling < plain / 2
 
 
+def test_where_few_sets_speak_what_varies_is_taken_to_tell_sets_apart_too():
+    rng = np.random.default_rng(0)
+    # The same light among 6 features that 40 sets tell apart, and among 200 that 6 sets cannot.
+    many = Spectrum.of(Moments.of(lit_sets(5, rng)))
+    wide = [np.hstack([rows, rng.normal(size=(60, 194)) + rng.normal(size=194)]) for rows in lit_sets(5, rng, n_sets=6)]
+    few = Spectrum.of(Moments.of(wide))
+    assert many.evidence.heard == 1.0
+    assert few.evidence.heard < 0.05
+    inside = few.distraction[0] * (few.patterns[:, 0] ** 2).sum()
+    level = inside / ((few.variances.within - inside) / 199)
+    # Signal as noise: what is left varies as a kept direction does, up to the cushion.
+    assert 0.5 < strengths(few, 1)[0] / level < 5
+    assert strengths(many, 1)[0] > 500
+
+
 def test_the_strength_is_the_same_from_folded_sums_and_when_only_the_leading_directions_are_known():
     sets = lit_sets(5, np.random.default_rng(0))
     moments = Moments.of(sets)

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from tests.laws.strategies import hard_sets, law, plain_sets, removals, wide_sets
 from undistract import Focus, InputError, Moments, NearestDetector, Scores, describe_file, load, save
+from undistract.algebra import Taught
+from undistract.algebra.soft_filter import SoftFilter
 from undistract.detect import detector
+from undistract.storage import detector_kinds, learned_kinds
 
 from .things import DAYS, arrays_of, focus, folded, rows, same_bits, things
 
@@ -196,3 +199,29 @@ def test_a_description_reads_the_header_alone(tmp_path):
     json.dumps(about)
     with pytest.raises(InputError, match="damaged"):
         load(path)
+
+
+def test_a_soft_filter_of_older_files_is_read():
+    kept = SoftFilter.of(np.array([[3.0], [4.0]]), np.array([8.0]))
+    fields = {"directions": kept.directions, "shrink": 1 - 1 / kept.stretch}
+    found = detector_kinds.RECORDS["SoftFilter"].together(None, fields, "filter")
+    assert found.stretch == pytest.approx(kept.stretch, rel=1e-14)
+    with pytest.raises(InputError, match="needs either stretch or shrink"):
+        detector_kinds.RECORDS["SoftFilter"].together(None, {"directions": kept.directions}, "filter")
+
+
+def test_a_soft_focus_is_taught_on_with_its_own_strength_after_loading(tmp_path):
+    learned = focus(removal="soft", strength=25.0)
+    loaded = again(learned, tmp_path)
+    taught = [one.taught_by(Taught(rows()[:3])) for one in (learned, loaded)]
+    assert all(one.projection_.strength == 25.0 for one in taught)
+    assert same_bits([taught[0].transform(rows())], [taught[1].transform(rows())])
+
+
+def test_a_soft_projection_without_its_filter_is_refused():
+    learned = focus(removal="soft")
+    fields = learned_kinds._take_focus(learned) | {"settings": learned.get_params()}
+    with pytest.raises(InputError, match="lacks the soft filter"):
+        learned_kinds._projection(fields | {"soft_filter": None})
+    with pytest.raises(InputError, match="only a soft projection has a filter"):
+        learned_kinds._projection(fields | {"removal": "oblique"})

@@ -60,6 +60,11 @@ class Evidence:
         return max(0, self.n_directions - (self.n_sets - 1))
 
     @property
+    def heard(self) -> float:
+        """The share of the directions that the sets can tell apart, 0 to 1."""
+        return min(1.0, (self.n_sets - 1) / max(self.n_directions, 1))
+
+    @property
     def speaks(self) -> bool:
         """Whether the sets can tell apart half of the directions or more."""
         return speaks(self.n_sets, self.n_directions)

@@ -70,18 +70,23 @@ def strengths(spectrum: Spectrum, n_removed: int, strength: float | str = "auto"
 def _automatic(spectrum: Spectrum, n_removed: int) -> Floats:
     """Weigh what goes by signal over noise squared, relative to what is kept."""
     squares = (spectrum.patterns**2).sum(axis=0)  # within = Σ λ a aᵀ and total + ε I = Σ a aᵀ
-    lengths, filters = squares[:n_removed], spectrum.filters[:, :n_removed]
-    inside = spectrum.distraction[:n_removed] * lengths
-    clean = np.maximum(spectrum.debiased[:n_removed], LEAST)
-    apart = inside * (1 - clean) / clean + lengths * spectrum.cushion * (filters**2).sum(axis=0)
     if spectrum.variances is None:
         within, total = spectrum.distraction @ squares, np.maximum(squares - spectrum.cushion, 0.0).sum()
     else:
         within, total = spectrum.variances.within, spectrum.variances.total
-    n_kept = max(spectrum.n_features - n_removed, 1)
     # Where what is kept never varies, or no sets differ, rounding must not decide: then the largest strength does.
     least = LEAST * max(float(total), float(np.finfo(np.float64).tiny))
-    noise = inside / max((within - inside.sum()) / n_kept, least)
-    signal = np.maximum(apart, least) / max((total - within) / n_kept + spectrum.cushion, least)
-    found: Floats = np.clip(np.minimum(noise, MOST_AUTOMATIC) ** 2 / signal - 1, 0.0, MOST_AUTOMATIC)
+    lengths, filters = squares[:n_removed], spectrum.filters[:, :n_removed]
+    n_kept = max(spectrum.n_features - n_removed, 1)
+    inside = spectrum.distraction[:n_removed] * lengths
+    kept_inside = max((within - inside.sum()) / n_kept, least)
+    clean = np.maximum(spectrum.debiased[:n_removed], LEAST)
+    heard = spectrum.evidence.heard
+    usual = (1 - heard) * (total - within) / max(within, least)  # where no set speaks: as everywhere
+    apart = inside * (heard * (1 - clean) / clean + usual)
+    apart += lengths * spectrum.cushion * (filters**2).sum(axis=0)
+    kept_apart = heard * (total - within) / n_kept + usual * kept_inside + spectrum.cushion
+    noise = np.minimum(inside / kept_inside, MOST_AUTOMATIC)
+    signal = np.maximum(apart, least) / max(kept_apart, least)
+    found: Floats = np.clip(noise**2 / signal - 1, 0.0, MOST_AUTOMATIC)
     return found
