@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("distributed") else ["src/undistract/parallel/*"]
+EXTRAS = {"distributed": "src/undistract/parallel/*", "torch": "src/undistract/neural/*"}
+collect_ignore_glob = [room for library, room in EXTRAS.items() if not find_spec(library)]

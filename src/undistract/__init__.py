@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from undistract.errors import ClusterError, EvidenceWarning, FileError, InputError, NoSetsWarning
     from undistract.focus import Focus
+    from undistract.neural import NeuralFocus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
     from undistract.workflow import Model, Reading, learn, merge, read_sets, relearn, score, transform, write_report
@@ -53,6 +54,7 @@ __all__ = [
     "Moments",
     "MostSets",
     "NearestDetector",
+    "NeuralFocus",
     "NoSetsWarning",
     "Quantile",
     "Reading",
@@ -117,6 +119,7 @@ _ROOMS = {
         "NoSetsWarning",
     ),
     "focus": ("Focus",),
+    "neural": ("NeuralFocus",),
     "sets.feature_set": ("FeatureSet",),
     "storage": (
         "describe_file",

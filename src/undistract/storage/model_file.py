@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from undistract.errors import FileError, InputError
-from undistract.storage import detector_kinds, learned_kinds, threshold_kinds
+from undistract.storage import detector_kinds, learned_kinds, neural_kinds, threshold_kinds
 from undistract.storage.container import (
     AGAIN,
     FORMAT,
@@ -23,7 +23,9 @@ from undistract.storage.packing import Packer, Unpacker
 from undistract.storage.records import Record
 from undistract.version import __version__
 
-RECORDS: dict[str, Record] = learned_kinds.RECORDS | threshold_kinds.RECORDS | detector_kinds.RECORDS
+RECORDS: dict[str, Record] = (
+    learned_kinds.RECORDS | threshold_kinds.RECORDS | detector_kinds.RECORDS | neural_kinds.RECORDS
+)
 BUNDLE = "bundle"
 
 

@@ -1,0 +1,110 @@
+"""Neural FOCUS on the nonlinear tasks, beside raw rows and linear FOCUS; and one task more, where only news is strange.
+
+    python -m benchmarks.nonlinear.neural --save benchmarks/results/neural.csv
+    python -m benchmarks.nonlinear.neural --parts choose --tasks "Yale person" "Yale patch"
+
+"neural" has the defaults of `NeuralFocus`, with convolutions where rows are images; "neural chosen" is tried at many
+settings on the part for choosing. Tasks that end in "patch" hide images of the same object or person with a patch that
+no set ever showed: an encoder that only tells sets apart would be blind to it.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.nonlinear import run, tasks
+from benchmarks.nonlinear.methods import METHODS, Method
+from benchmarks.nonlinear.tasks import Task
+from benchmarks.quality import trials as quality_trials
+from benchmarks.quality.methods import Learned, grid
+from benchmarks.quality.trials import Ints, Rows
+from undistract import NeuralFocus
+
+IMAGES = {784: (28, 28), 1024: (32, 32), 2016: (48, 42)}
+FILES = {
+    "COIL": ("coil20/coil20_32x32.npz", "object", 14),
+    "Yale": ("yale_faces/extended_yale_b_48x42.npz", "subject", 28),
+}
+
+
+def unseen(data: str, kind: str, seed: int, part: str = "report") -> Task:
+    """Give a trial of the quality benchmark on unseen objects or people, with the rows that teach."""
+    path, owners, n_training = FILES[data]
+    file = quality_trials._load(path)
+    images, owner = file["images"] / np.float64(255), file[owners]
+    trials = quality_trials._unseen(data, part, range(seed, seed + 1), images, owner, n_training)
+    trial = next(one for one in trials if one.task == f"{data} {kind}")
+    taught = np.isin(owner, np.random.default_rng(seed).permutation(np.unique(owner))[:n_training])
+    rows = images.reshape(len(images), -1)[taught]
+    return Task(trial.task, part, seed, rows, owner[taught].astype(int), trial.tests, trial.n_neighbors)
+
+
+TASKS = {
+    **tasks.TASKS,
+    "COIL patch": partial(unseen, "COIL", "patch"),
+    "Yale person": partial(unseen, "Yale", "person"),
+    "Yale patch": partial(unseen, "Yale", "patch"),
+}
+
+_last: dict[tuple[bytes, str, int], NeuralFocus] = {}
+
+
+def trained(rows: Rows, sets: Ints, seed: int, encoder: str, n_components: int) -> NeuralFocus:
+    """Train once for all settings that differ in what is done with the encoding."""
+    key = (rows.tobytes(), encoder, n_components)
+    if key not in _last:
+        _last.clear()
+        shape = IMAGES[rows.shape[1]] if encoder == "convolutional" else None
+        _last[key] = NeuralFocus(encoder, n_components=n_components, image_shape=shape, random_state=seed).fit(
+            rows, sets=sets
+        )
+    return _last[key]
+
+
+def neural(
+    rows: Rows, sets: Ints, seed: int, *, encoder: str, n_components: int, beside: str, weight: float, finish: bool
+) -> Learned | None:
+    """Encode rows as some settings say; those that differ only in what is done with the encoding share the training."""
+    if encoder == "convolutional" and rows.shape[1] not in IMAGES:
+        return None
+    focus = copy(trained(rows, sets, seed, encoder, n_components))
+    focus.beside_, focus.weight_ = beside, weight
+    if not finish:
+        focus.components_ = np.eye(n_components)
+    return Learned(focus.transform, n_components - len(focus.components_))
+
+
+def by_default(rows: Rows, sets: Ints, seed: int) -> Learned:
+    """Encode rows as `NeuralFocus` does by itself; convolutions where rows are images."""
+    shape = IMAGES.get(rows.shape[1])
+    focus = NeuralFocus("mlp" if shape is None else "convolutional", image_shape=shape, random_state=seed)
+    return Learned(focus.fit(rows, sets=sets).transform, 0)
+
+
+NEURAL = [
+    Method("neural", by_default),
+    Method(
+        "neural mlp", lambda rows, sets, seed: Learned(NeuralFocus(random_state=seed).fit(rows, sets=sets).transform, 0)
+    ),
+    Method(
+        "neural chosen",
+        neural,
+        grid(
+            encoder=("mlp", "convolutional"),
+            n_components=(8, 16, 32),
+            beside=("news", "rows", "nothing"),
+            weight=(0.3, 1.0),
+            finish=(True, False),
+        ),
+    ),
+]
+
+if __name__ == "__main__":
+    METHODS += NEURAL
+    tasks.TASKS = run.TASKS = TASKS
+    run.SAVED = Path("benchmarks/results/neural.csv")
+    run.main()
