@@ -3,8 +3,8 @@
     python -m benchmarks.nonlinear.neural --save benchmarks/results/neural.csv
     python -m benchmarks.nonlinear.neural --parts choose --tasks "Yale person" "Yale patch"
 
-"neural" has the defaults of `NeuralFocus`, with convolutions where rows are images; "neural chosen" is tried at many
-settings on the part for choosing. Tasks that end in "patch" hide images of the same object or person with a patch that
+"neural" and "neural convolutional" have the defaults of `NeuralFocus`; "neural chosen" is tried at many settings on the
+part for choosing. Tasks that end in "patch" hide images of the same object or person with a patch that
 no set ever showed: an encoder that only tells sets apart would be blind to it.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -50,19 +51,17 @@ TASKS = {
     "Yale patch": partial(unseen, "Yale", "patch"),
 }
 
-_last: dict[tuple[bytes, str, int], NeuralFocus] = {}
+_trained: dict[tuple[str, str, int, int], NeuralFocus] = {}
 
 
 def trained(rows: Rows, sets: Ints, seed: int, encoder: str, n_components: int) -> NeuralFocus:
-    """Train once for all settings that differ in what is done with the encoding."""
-    key = (rows.tobytes(), encoder, n_components)
-    if key not in _last:
-        _last.clear()
+    """Train once for all tasks with the same rows, and all settings that differ in what is done with the encoding."""
+    key = (sha256(rows.tobytes()).hexdigest(), encoder, n_components, seed)
+    if key not in _trained:
         shape = IMAGES[rows.shape[1]] if encoder == "convolutional" else None
-        _last[key] = NeuralFocus(encoder, n_components=n_components, image_shape=shape, random_state=seed).fit(
-            rows, sets=sets
-        )
-    return _last[key]
+        focus = NeuralFocus(encoder, n_components=n_components, image_shape=shape, random_state=seed)
+        _trained[key] = focus.fit(rows, sets=sets)
+    return _trained[key]
 
 
 def neural(
@@ -78,24 +77,17 @@ def neural(
     return Learned(focus.transform, n_components - len(focus.components_))
 
 
-def by_default(rows: Rows, sets: Ints, seed: int) -> Learned:
-    """Encode rows as `NeuralFocus` does by itself; convolutions where rows are images."""
-    shape = IMAGES.get(rows.shape[1])
-    focus = NeuralFocus("mlp" if shape is None else "convolutional", image_shape=shape, random_state=seed)
-    return Learned(focus.fit(rows, sets=sets).transform, 0)
-
+DEFAULTS = {"n_components": 16, "beside": "news", "weight": 1.0, "finish": True}
 
 NEURAL = [
-    Method("neural", by_default),
-    Method(
-        "neural mlp", lambda rows, sets, seed: Learned(NeuralFocus(random_state=seed).fit(rows, sets=sets).transform, 0)
-    ),
+    Method("neural", partial(neural, encoder="mlp", **DEFAULTS)),
+    Method("neural convolutional", partial(neural, encoder="convolutional", **DEFAULTS)),
     Method(
         "neural chosen",
         neural,
         grid(
             encoder=("mlp", "convolutional"),
-            n_components=(8, 16, 32),
+            n_components=(16,),
             beside=("news", "rows", "nothing"),
             weight=(0.3, 1.0),
             finish=(True, False),

@@ -1,6 +1,7 @@
 """One of everything that can be saved, and what it does: the same before and after."""
 
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -15,6 +16,7 @@ from undistract import (
     Moments,
     MostSets,
     NearestDetector,
+    NeuralFocus,
     Quantile,
     RidgeMahalanobis,
     Scores,
@@ -49,7 +51,7 @@ def things():
     """A dictionary from names to one thing each; all are small, and fitted with fixed seeds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)  # they are small on purpose
-        return _things()
+        return _things() | (_neural() if find_spec("torch") else {})
 
 
 def _things():
@@ -102,6 +104,16 @@ def _things():
             "features": {"of": "pixels", "size": [32, 32], "mean": np.arange(3.0), "whole": True},
             "scores": {("cam", 1): Scores(1, [1.0])},
         },
+    }
+
+
+def _neural():
+    small = {"n_components": 2, "n_hidden": 16, "epochs": 2, "random_state": 0}
+    images = NeuralFocus("convolutional", image_shape=(3, 4), beside="rows", **small).fit(rows(12), sets=DAYS)
+    return {
+        "neural focus": NeuralFocus(**small).fit(rows(), sets=DAYS),
+        "neural focus of images": images,
+        "neural focus that is not fitted": NeuralFocus(**small),
     }
 
 
@@ -171,6 +183,9 @@ def arrays_of(thing):
             thing.describe(),
             thing.get_feature_names_out(),
         ]
+    if isinstance(thing, NeuralFocus):
+        told = [thing.describe(), thing.get_feature_names_out()]
+        return [thing.transform(X), thing.transform(X.astype(np.float32)), *told]
     watching = [thing.predict(X), thing.p_values(X)] if isinstance(thing, FocusDetector) else []
     return [thing.scores_, thing.anomaly_score(X), *watching]
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra.set_labels import number_sets
-from undistract.arrays import Floats, Rows
+from undistract.arrays import LARGEST, Floats, Rows, quiet
 from undistract.dispatch import at_home
 from undistract.errors import InputError, NoSetsWarning
 from undistract.neural.architecture import Architecture, Training, image_shape_of
@@ -26,7 +26,6 @@ from undistract.neural.words import in_words
 from undistract.sets.columns import ColumnNames
 
 BESIDE = ("news", "rows", "nothing")
-FARTHEST = 1e100  # beyond this, distances between encodings would overflow
 
 
 class NeuralFocus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -277,21 +276,23 @@ class NeuralFocus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         shape = self.architecture_
         assert shape is not None
-        rows = self.row_scale_(X)
-        content, news = encode(shape, self.weights_, rows)
-        lost = ~(np.abs(content) < FARTHEST).all(axis=1)
+        with quiet():  # what leaves the range of numbers is refused below, with its row
+            rows = self.row_scale_(X)
+            content, news = encode(shape, self.weights_, rows)
+            # In the units of the features: the encoding varies as much as all of them together.
+            unit = self.row_scale_.spread
+            kept = self.content_scale_(content) @ self.components_.T
+            columns = [kept * (unit * np.sqrt(shape.n_features / shape.n_components))]
+            if self.beside_ != "nothing":
+                columns.append((news if self.beside_ == "news" else rows) * (unit * self.weight_))
+        encoded = np.hstack(columns)
+        lost = ~(np.abs(encoded) < LARGEST).all(axis=1)
         if lost.any():
             raise InputError(
                 f"Row {int(np.argmax(lost))} lies so far from all that was learned from that its encoding overflows. "
                 "Is it in the same units?"
             )
-        # In the units of the features: the encoding varies as much as all of them together.
-        unit = self.row_scale_.spread
-        kept = self.content_scale_(content) @ self.components_.T
-        columns = [kept * (unit * np.sqrt(shape.n_features / shape.n_components))]
-        if self.beside_ != "nothing":
-            columns.append((news if self.beside_ == "news" else rows) * (unit * self.weight_))
-        return np.hstack(columns)
+        return encoded
 
     def _forget(self) -> None:
         for name in [
