@@ -34,7 +34,18 @@ if TYPE_CHECKING:
     from undistract.neural import NeuralFocus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
-    from undistract.workflow import Model, Reading, learn, merge, read_sets, relearn, score, transform, write_report
+    from undistract.workflow import (
+        Model,
+        Reading,
+        denoise,
+        learn,
+        merge,
+        read_sets,
+        relearn,
+        score,
+        transform,
+        write_report,
+    )
 
 __all__ = [
     "Alarm",
@@ -66,6 +77,7 @@ __all__ = [
     "Spectrum",
     "Tail",
     "Threshold",
+    "denoise",
     "describe_file",
     "detector",
     "explain",
@@ -127,7 +139,18 @@ _ROOMS = {
         "load",
         "save",
     ),
-    "workflow": ("Model", "Reading", "learn", "merge", "read_sets", "relearn", "score", "transform", "write_report"),
+    "workflow": (
+        "Model",
+        "Reading",
+        "denoise",
+        "learn",
+        "merge",
+        "read_sets",
+        "relearn",
+        "score",
+        "transform",
+        "write_report",
+    ),
 }
 _HOME = {name: f"undistract.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -1,9 +1,10 @@
-"""Files that are whole or not there: a reader sees the old one or the new one, never a half."""
+"""Files and folders that are whole or not there: a reader sees the old one or the new one, never a half."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -129,6 +130,67 @@ class WholeFile:
                 self._file.close()  # what could not be written is tried once more here
         with suppress(OSError):
             self._beside.unlink(missing_ok=True)
+
+
+class WholeFolder:
+    """A folder that is filled beside its place, and takes it when all of it is there.
+
+    What fails inside of the ``with`` leaves nothing behind. A folder that holds something is never replaced: who knows
+    what else lies in it.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     with WholeFolder(Path(place) / "pictures") as folder:
+    ...         folder.write("monday/1.png", b"calm")
+    ...     (Path(place) / "pictures" / "monday" / "1.png").read_bytes()
+    b'calm'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._target = Path(os.path.realpath(self.path))
+        self._beside = self._target.parent / f".{secrets.token_hex(8)}.tmp"
+
+    def __enter__(self) -> Self:
+        target = self._target
+        if not target.parent.is_dir():
+            raise FileError(f"{self.path} cannot be made: there is no folder {target.parent}. Make it first.")
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            what = "holds something already" if target.is_dir() else "is a file"
+            raise FileError(f"{self.path} {what}, so it is left as it is. Give a new or an empty folder.")
+        with self._in_words():
+            self._beside.mkdir()
+        return self
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write one file, by its path below the folder."""
+        path = self._beside / name
+        with self._in_words():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        try:
+            if kind is None:
+                with self._in_words():
+                    if self._target.exists():
+                        self._target.rmdir()  # empty, or it stays
+                    os.replace(self._beside, self._target)
+                    _settle(self._target.parent)
+        finally:
+            shutil.rmtree(self._beside, ignore_errors=True)
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"{self.path} cannot be written: {error.strerror or error}. Nothing of it is left. "
+                "Make room or choose another place, and try again."
+            ) from error
 
 
 def _settle(folder: Path) -> None:

@@ -11,6 +11,7 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 
 from undistract import FeatureSet, Focus, Model, learn, read_sets, score, transform
+from undistract.workflow import denoise
 
 WIDTH, SIZES = 8, {"small": 100_000, "large": 1_000_000}
 SETS = 5
@@ -85,6 +86,7 @@ def main(kind, what, folder):
         "learn": lambda sets: learn(sets, n_known=100),
         "score": lambda sets: score(sets, Model(model.watch)),
         "transform": lambda sets: transform(sets, model, folder / "clean.npy"),
+        "denoise": lambda sets: denoise(sets, model, folder / "clean.parquet"),
     }
     works[what](sets_of(kind, "small", folder))  # what libraries take once is taken
     small = peak()

@@ -24,6 +24,7 @@ CASES = [
     ("feather", "fit_sets"),
     ("arrow", "fit_sets"),
     ("memmap", "transform"),
+    ("parquet", "denoise"),
 ]
 
 

@@ -19,6 +19,7 @@ COMMANDS = {
     "explain": "Say what a model ignores, and how sure that is.",
     "score": "Score new data with a model: alarms before and after.",
     "transform": "Write rows without what distracts, for other programs.",
+    "denoise": "Write signals, tables or pictures without what distracts.",
     "review": "Look at alarms in the browser, and say what to ignore.",
     "relearn": "Learn from what people said: the next model.",
     "report": "Write one HTML page that people look at.",

@@ -29,10 +29,10 @@ cluster_option = click.option(
 
 
 class Target(click.Path):
-    """A file that will be written: that its folder is missing is told before the work, not after it."""
+    """A file, or a folder too, that will be written: that its place is missing is told before the work, not after."""
 
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
+    def __init__(self, *, folder: bool = False) -> None:
+        super().__init__(dir_okay=folder, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
@@ -48,9 +48,9 @@ def file_argument(name: str, **settings: Any) -> Decorator:
     return click.argument(name, type=click.Path(path_type=Path), **settings)
 
 
-def save_option(metavar: str, **settings: Any) -> Decorator:
-    """Name the file that is written."""
-    return click.option("--save", required=True, type=Target(), metavar=metavar, **settings)
+def save_option(metavar: str, *, folder: bool = False, **settings: Any) -> Decorator:
+    """Name the file that is written, or the folder where one will do."""
+    return click.option("--save", required=True, type=Target(folder=folder), metavar=metavar, **settings)
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ read_sets ─► learn ─► Model ─► score ─► ScoredSets ─► write_
                         └────────────────────── relearn ◄────────────────────────────┘
 """
 
+from undistract.workflow.denoising import Denoised, denoise, series_reading
 from undistract.workflow.explaining import Ignored, ignored_directions, save_learned_picture
 from undistract.workflow.learned_files import convert, open_file, what_to_report
 from undistract.workflow.learning import learn, merge
@@ -18,12 +19,14 @@ from undistract.workflow.scoring import Scored, ScoredSets, score
 from undistract.workflow.transforming import transform
 
 __all__ = [
+    "Denoised",
     "Ignored",
     "Model",
     "Reading",
     "Scored",
     "ScoredSets",
     "convert",
+    "denoise",
     "ignored_directions",
     "learn",
     "merge",
@@ -34,6 +37,7 @@ __all__ = [
     "render",
     "save_learned_picture",
     "score",
+    "series_reading",
     "transform",
     "what_to_report",
     "write_report",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from typing import Any
@@ -11,19 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from undistract.arrays import Rows, as_rows
 from undistract.detect import FocusDetector
 from undistract.errors import InputError
-from undistract.files import WholeFile
 from undistract.focus import Focus
 from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet
+from undistract.sets.row_stream import Piece
 from undistract.workflow.model import Model
 from undistract.workflow.reading import Reading, read_sets
+from undistract.workflow.row_files import Chunk, OneDtype, write_array
 from undistract.workflow.scoring import check_features
-
-HEADER_BYTES = 128  # of a .npy file; there is room for any number of rows
-DTYPES = ("float32", "float64")
 
 
 def transform(
@@ -59,6 +55,10 @@ def transform(
     (n, k) memory map, read-only
         As ``focus.transform`` gives it, to rounding.
 
+    See Also
+    --------
+    undistract.workflow.denoise : the same rows in their original features, as arrays, tables or pictures.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
@@ -75,49 +75,27 @@ def transform(
         raise InputError(
             f"{target} ends in {target.suffix!r}; rows are written as .npy. Choose a name such as clean.npy."
         )
-    if dtype is not None and np.dtype(dtype).name not in DTYPES:
-        raise InputError(f"dtype is {dtype!r}; expected one of {', '.join(DTYPES)}.")
-    model = _as_model(focus)
-    sets = [check_features(one, model) for one in _as_sets(source, model.reading)]
-    out = _Out(model.focus, None if dtype is None else np.dtype(dtype))
-    with WholeFile(target) as file:
-        file.write(bytes(HEADER_BYTES))
-        for name, rows in _chunks(sets, chunk_rows, progress):
-            file.write(np.ascontiguousarray(out.of(name, rows)))
-        # How many rows there were is known now.
-        file.write(out.header(), at=0)
+    wanted = OneDtype(dtype)
+    model = as_model(focus)
+    sets = [check_features(one, model) for one in as_sets(source, model.reading)]
+    projection = model.focus.projection_
+    every = in_chunks(sets, chunk_rows, what="Transforming rows", progress=progress)
+    chunks = (Chunk(one, projection(wanted.checked(one.name, rows))) for one, (rows, _) in every)
+    write_array(target, chunks, wanted, projection.n_out)
     mapped: np.memmap[Any, Any] = np.load(target, mmap_mode="r")
     return mapped
 
 
-@dataclass
-class _Out:
-    """What is written: its dtype is that of the first rows, and all others follow it."""
+def as_model(focus: Any) -> Model:
+    """Return a model of whatever holds one; what people taught for a time that is over does not count.
 
-    focus: Focus
-    asked: np.dtype[Any] | None
-    dtype: np.dtype[Any] | None = None
-    n_rows: int = 0
-
-    def of(self, name: Any, rows: Rows) -> Rows:
-        checked = as_rows(rows, f"Set {name!r}, from row {self.n_rows} of all on,")
-        own = np.dtype(np.float32 if checked.dtype == np.float32 else np.float64)
-        self.dtype = self.dtype or self.asked or own
-        if self.asked is None and own != self.dtype:
-            raise InputError(f"Set {name!r} is {own}, what came before is {self.dtype}. Say which to write: dtype=.")
-        self.n_rows += len(checked)
-        return self.focus.projection_(checked.astype(own, copy=False)).astype(self.dtype, copy=False)
-
-    def header(self) -> bytes:
-        """Return the beginning of a .npy file, version 1.0, padded to one length whatever the number of rows."""
-        assert self.dtype is not None
-        shape = (self.n_rows, self.focus.projection_.n_out)
-        words = f"{{'descr': {self.dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
-        start = b"\x93NUMPY\x01\x00" + (HEADER_BYTES - 10).to_bytes(2, "little")
-        return start + words.encode().ljust(HEADER_BYTES - 11) + b"\n"
-
-
-def _as_model(focus: Any) -> Model:
+    Examples
+    --------
+    >>> as_model("no-such.focus")
+    Traceback (most recent call last):
+    ...
+    undistract.errors.FileError: There is no file no-such.focus. Is the path right?
+    """
     if isinstance(focus, str | Path):
         focus = Model.load(focus)
     if isinstance(focus, Focus | FocusDetector):
@@ -128,7 +106,14 @@ def _as_model(focus: Any) -> Model:
     return focus.without_expired(time())
 
 
-def _as_sets(source: Any, reading: Reading) -> list[FeatureSet]:
+def as_sets(source: Any, reading: Reading) -> list[FeatureSet]:
+    """Return the sets that a path, an array or a collection of sets holds.
+
+    Examples
+    --------
+    >>> [(one.name, len(one)) for one in as_sets([[1.0, 2.0], [3.0, 4.0]], Reading())]
+    [('rows', 2)]
+    """
     if isinstance(source, FeatureSet):
         return [source]
     if isinstance(source, str | Path):
@@ -143,11 +128,24 @@ def _as_sets(source: Any, reading: Reading) -> list[FeatureSet]:
     return [FeatureSet("rows", source, feature_names=names)]
 
 
-def _chunks(sets: list[FeatureSet], size: int | None, progress: bool | None) -> Iterator[tuple[Any, Rows]]:
-    every = ((one.name, rows) for one in sets for rows in one.chunks(size))
+def in_chunks(
+    sets: list[FeatureSet], size: int | None, *, what: str, progress: bool | None
+) -> Iterator[tuple[FeatureSet, Piece]]:
+    """Read sets one after the other, chunk by chunk, and show how far it is where that can be known."""
+    every = ((one, piece) for one in sets for piece in one.timed_chunks(size))
+    return watched(every, total=n_chunks(sets, size), what=what, progress=progress)
+
+
+def n_chunks(sets: list[FeatureSet], size: int | None) -> int | None:
+    """Say about how many chunks there will be; None where nobody has counted the rows yet.
+
+    Examples
+    --------
+    >>> n_chunks([FeatureSet("mon", [[1.0], [2.0], [3.0]])], 2)
+    2
+    """
     lengths = [one.known_length for one in sets]
     if None in lengths:
-        return every
+        return None
     # How many rows a chunk has by default depends on how wide they are; a bar need not know it to the digit.
-    total = sum(-(-int(length or 0) // (size or 4096)) for length in lengths)
-    return watched(every, total=total, what="Transforming rows", progress=progress)
+    return sum(-(-int(length or 0) // (size or 4096)) for length in lengths)
