@@ -228,3 +228,19 @@ def test_features_that_are_no_pictures_are_refused_as_pictures_but_not_as_rows(p
     with pytest.raises(InputError, match="cannot be turned back into pictures; only pixels can"):
         denoise(folder, model, tmp_path / "clean")
     assert denoise(folder, model, tmp_path / "clean.npy").n_columns == model.focus.n_features_in_
+
+
+def test_what_a_network_sees_cannot_be_drawn(pictures, tmp_path):
+    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install 'undistract[onnx]'")
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'undistract[onnx]'")
+    from tests.features.test_network import save
+
+    kernel = np.random.default_rng(0).normal(size=(5, 3, 3, 3)).astype(np.float32)
+    weights = [onnx.numpy_helper.from_array(kernel, "w")]
+    node = onnx.helper.make_node("Conv", ["x", "w"], ["y"])
+    path = save(tmp_path / "five.onnx", [node], ["n", 3, 4, 3], weights=weights)
+    reading = Reading(features=f"network(path={path},size=3x4)")
+    model = learn(read_sets(pictures[0], reading), reading=reading, focus=Focus(n_remove=1))
+    with pytest.raises(InputError, match=r"learned from network\(.*, which cannot be turned back into pictures"):
+        denoise(pictures[0], model, tmp_path / "clean")
+    assert denoise(pictures[0], model, tmp_path / "clean.npy").n_columns == 5
