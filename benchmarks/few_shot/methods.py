@@ -34,7 +34,7 @@ from benchmarks.quality.methods import (
 from undistract.algebra import Moments, Projection, Spectrum
 from undistract.arrays import Floats, Rows
 
-COUNTS = (5, 20, 50, 100, 200, 400)
+COUNTS = (2, 5, 20, 50, 100, 200, 400)
 CUSHIONS = (1e-2, 0.1)
 COUNTED, GRADED = "FOCUS counted", "FOCUS graded"
 TWO_VIEWS, CONTROL, AUGMENTED = "FOCUS and LDA", "RCA and LDA", "augmentation"
@@ -109,8 +109,8 @@ METHODS = (
     RAW,
     Method("PCA drop-top", pca_drop_top, grid(k=COUNTS)),
     Method("NAP", nap, grid(k=COUNTS)),
-    Method("RCA", rca, grid(ridge=(1e-3, 1e-2, 0.1, 1.0))),
-    Method("LDA", lda, grid(ridge=(1e-2, 0.1, 0.3, 1.0, 3.0), q=(ALL,))),
+    Method("RCA", rca, grid(ridge=(1e-3, 1e-2, 0.1, 1.0, 10.0))),
+    Method("LDA", lda, grid(ridge=(1e-2, 0.1, 0.3, 1.0, 3.0, 10.0), q=(ALL,))),
     AUTOMATIC,
     Method(COUNTED, focus_counted, grid(cushion=CUSHIONS, n_remove=COUNTS)),
     Method(GRADED, focus_graded, grid(cushion=CUSHIONS[:1], strength=(1.0, 10.0, 100.0))),

@@ -24,21 +24,21 @@ COLUMNS = ["data", "task", "seed", "part", "method", "setting", "distance", "n_r
 PARTS = ("choose", "report")
 
 
-def measure(task: Task, part: str, done: Collection[str] = ()) -> Iterator[dict[str, object]]:
-    """Give the accuracies of every method that is not done yet, at every setting, one row for each distance."""
+def measure(task: Task, part: str, done: Collection[tuple[str, str]] = ()) -> Iterator[dict[str, object]]:
+    """Give the accuracies of every method and setting that is not done yet, one row for each distance."""
     place = {"data": task.data, "task": task.task, "seed": task.seed, "part": part}
     here = task.held_out() if part == "choose" else task
     moments = Moments.of(here.taught)
     found = []
     for method in METHODS:
-        if method.name in done or (part == "choose" and len(method.settings) == 1):  # nothing to choose
-            continue
+        if part == "choose" and len(method.settings) == 1:
+            continue  # nothing to choose
         for setting in method.settings:
-            learned = method(moments, setting)
+            learned = None if (method.name, words(setting)) in done else method(moments, setting)
             if learned is not None:
                 right = accuracies(here, learned, moments.mean)
                 found.append((method.name, words(setting), learned.n_removed, right))
-    if part == "report" and AUGMENTED not in done:
+    if part == "report" and (AUGMENTED, "") not in done:
         found.append((AUGMENTED, "", 0, augmented(here, COPIES, moments.mean)))
     for name, setting, n_removed, right in found:
         for distance in DISTANCES:
@@ -57,13 +57,15 @@ def main() -> None:
     if not wanted.save.exists():
         wanted.save.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     with wanted.save.open(encoding="utf-8", newline="") as file:
-        done = {(row["task"], row["seed"], row["part"], row["method"]) for row in csv.DictReader(file)}
+        done = {(row["task"], row["seed"], row["part"], row["method"], row["setting"]) for row in csv.DictReader(file)}
     for data in wanted.data:
         for task in tasks(data, wanted.seeds):
             for part in PARTS:
                 begun = time.perf_counter()
-                here = (task.task, str(task.seed), part)
-                rows = list(measure(task, part, {method for *place, method in done if tuple(place) == here}))
+                here = [task.task, str(task.seed), part]
+                rows = list(
+                    measure(task, part, {(method, setting) for *place, method, setting in done if place == here})
+                )
                 with wanted.save.open("a", encoding="utf-8", newline="") as file:
                     csv.DictWriter(file, COLUMNS, lineterminator="\n").writerows(rows)
                 print(f"{task.task}, seed {task.seed}, {part}: {time.perf_counter() - begun:.0f} s", flush=True)
