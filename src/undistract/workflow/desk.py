@@ -29,6 +29,7 @@ from undistract.workflow.live_review import LiveReview, State
 from undistract.workflow.model import Model
 from undistract.workflow.ranking import Ranking
 from undistract.workflow.reading import read_again, read_sets
+from undistract.workflow.scored_again import at_hand
 from undistract.workflow.scoring import ScoredSets
 
 # The key of an answer that is only imagined.
@@ -120,7 +121,7 @@ class Desk:
             raise InputError(f"{Path(scores).name} is a model. Score something with it first: undistract score …")
         where: Any = data or [one.source for one in scored]
         sets = (read_sets if data else read_again)(where, learned.reading, cache=cache)
-        held = _in_order(sets, scored)
+        held = at_hand(sets, scored)
         log = Path(scores).with_suffix(".review") if store is None else store
         about = {"n_features": learned.focus.n_features_in_, "scores": Path(scores).name}
         desk = cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
@@ -337,28 +338,3 @@ class Desk:
             (now_and_then[0].focus, now_and_then[1].focus),
             seen,
         )
-
-
-def _in_order(sets: Sequence[FeatureSet], scored: ScoredSets) -> list[FeatureSet]:
-    """Find the sets that were scored, with their rows at hand: they are asked for one by one."""
-    by_name = {str(one.name): one for one in sets}
-    lost = [str(one.after.name) for one in scored if str(one.after.name) not in by_name]
-    if lost:
-        raise InputError(
-            f"The data of {len(lost)} of {len(scored)} sets is not there ({lost[0]!r} for one). "
-            "Say where it is now: --data PATH."
-        )
-    held = []
-    for had in scored:
-        one = by_name[str(had.after.name)]
-        rows = one.rows
-        if len(rows) != len(had.after):
-            raise InputError(
-                f"{str(one.name)!r} has {len(rows)} rows now, {len(had.after)} were scored. Score it anew."
-            )
-        held.append(
-            FeatureSet(
-                one.name, rows, had.after.times, one.source, feature_names=one.feature_names, row_names=one.row_names
-            )
-        )
-    return held
