@@ -208,6 +208,8 @@ def _taken(rows: Floats, patterns: Floats) -> Floats:
 
 def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
     """Add directions in which the sets never varied, but people saw something move; the metric there is ε."""
+    if spectrum.patterns.shape[1] == spectrum.n_features:  # there is nothing beyond
+        return spectrum
     basis = qr(spectrum.patterns, mode="economic", check_finite=False)[0] if spectrum.patterns.shape[1] else None
     beyond = rows if basis is None else rows - (rows @ basis) @ basis.T
     beyond = beyond if basis is None else beyond - (beyond @ basis) @ basis.T  # once more: rounding of the first
