@@ -1,5 +1,7 @@
 """Tables in files: numbers, times and groups by the names of columns; everything odd is refused with its place."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -177,3 +179,30 @@ def test_a_broken_table_is_refused(tmp_path, name):
 def test_times_may_be_plain_numbers_and_gaps_do_not_shift_them(tmp_path):
     (one,) = text(tmp_path, "t,a,b\n1,1,2\n2,,4\n5,5,6\n", time="t", missing="drop")
     assert one.times.tolist() == [1.0, 5.0]
+
+
+def test_names_of_many_columns_are_compared_in_one_pass(tmp_path):
+    """Counting each name among all of them took an hour for the columns of one line."""
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(["twice", *(f"c{number}" for number in range(100_000)), "twice"]) + "\n")
+    began = time.process_time()
+    with pytest.raises(InputError, match="more than one is called 'twice'"):
+        find_sets(path)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("form", ["file", "stream"])
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_both_forms_of_arrow_are_read_packed_or_not(tmp_path, form, compression):
+    arrow = pytest.importorskip("pyarrow")
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    words = arrow.array(["calm", "storm", "calm"] * 1000).dictionary_encode()
+    batch = arrow.record_batch({"a": rows[:, 0], "b": rows[:, 1], "day": words})
+    write = arrow.ipc.new_file if form == "file" else arrow.ipc.new_stream
+    options = arrow.ipc.IpcWriteOptions(compression=compression)
+    with write(tmp_path / "t.arrow", batch.schema, options=options) as sink:
+        sink.write_batch(batch.slice(0, 1000))
+        sink.write_batch(batch.slice(1000))
+    calm, storm = find_sets(tmp_path / "t.arrow", group="day")
+    assert np.array_equal(storm.rows, rows[1::3])
+    assert len(calm.rows) == 2000

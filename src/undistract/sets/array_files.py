@@ -18,11 +18,10 @@ from undistract.arrays import Rows, listed
 from undistract.errors import InputError
 from undistract.sets.explained import explained
 from undistract.sets.feature_set import FeatureSet
+from undistract.sets.packed import refuse_packed
 from undistract.sets.sorting import cut_spans
 
 PIECE_BYTES = 2**23
-# Numbers that were measured pack to a half or a tenth; silhouettes to a tenth. Only emptiness packs to a 200th.
-MOST_PACKED, ALWAYS_FINE = 200, 2**24
 LARGEST_TURNED = 2**28  # bytes of an array in column order that is unpacked as a whole
 
 
@@ -114,11 +113,7 @@ def npz_sets(path: Path, name: str, *, key: str | None = None) -> list[FeatureSe
         raise InputError(f"{path.name} has no array {wanted}; it holds {found or 'nothing'}. Name one with key=.")
     for label in chosen:
         info = packed[label]
-        if info.file_size > max(ALWAYS_FINE, MOST_PACKED * info.compress_size):
-            raise InputError(
-                f"{path.name} packs {info.file_size / 1e6:.0f} MB of {label!r} into {info.compress_size / 1e6:.1f} MB, "
-                f"more than {MOST_PACKED} to one. Real numbers do not; if these are, save the array as .npy."
-            )
+        refuse_packed(path.name, repr(label), info.file_size, info.compress_size)
         _check(f"{label!r} in {path.name}", headers[label], info.file_size, turned=True)
     return [
         _npz_set(path, name if len(chosen) == 1 else f"{name}:{label}", packed[label], headers[label])

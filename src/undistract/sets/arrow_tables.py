@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from undistract.extras import need
+from undistract.sets.arrow_sizes import unpacked_bytes
 from undistract.sets.explained import explained
 from undistract.sets.mapped import give_back
+from undistract.sets.packed import refuse_packed
 from undistract.sets.tables import Table, kinds_of
 
 BATCH_ROWS = 2**14
@@ -26,6 +28,12 @@ def open_parquet(path: Path, row_groups: Sequence[int] | None = None) -> Table:
             yield from file.iter_batches(BATCH_ROWS, groups, columns=columns, use_threads=False)
 
     with explained(path.name, f"a {path.suffix} table"), parquet.ParquetFile(path, memory_map=True) as file:
+        about = file.metadata
+        for number in range(about.num_row_groups) if row_groups is None else row_groups:
+            group = about.row_group(number)
+            for column in map(group.column, range(group.num_columns)):
+                packed = f"column {column.path_in_schema!r:.80}"
+                refuse_packed(path.name, packed, column.total_uncompressed_size, column.total_compressed_size)
         return Table(path, kinds_of(path, file.schema_arrow), batches)
 
 
@@ -34,19 +42,18 @@ def open_arrow(path: Path) -> Table:
     arrow = need("pyarrow", extra="tables", to=f"Reading {path.suffix} files")
 
     def opened(source: Any) -> Any:
-        try:
-            return arrow.ipc.open_file(source)
-        except arrow.ArrowInvalid:  # the other of the two forms that share this ending
-            source.seek(0)
-            return arrow.ipc.open_stream(source)
+        # A file is a stream between two words; read so, what was looked at is what is unpacked.
+        start = 8 if source.read(6) == b"ARROW1" else 0
+        source.seek(start)
+        for message in arrow.ipc.MessageReader.open_stream(source):
+            refuse_packed(path.name, "a batch", unpacked_bytes(message), message.body.size)
+        source.seek(start)
+        return arrow.ipc.open_stream(source)
 
     def batches(columns: Sequence[str], _: str | None) -> Iterator[Any]:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            reader = opened(arrow.BufferReader(arrow.py_buffer(mapped)))
-            numbers = range(reader.num_record_batches) if hasattr(reader, "num_record_batches") else None
-            whole = reader if numbers is None else (reader.get_batch(number) for number in numbers)
-            for batch in whole:
+            for batch in opened(arrow.BufferReader(arrow.py_buffer(mapped))):
                 chosen = batch.select(columns)
                 for start in range(0, len(batch), BATCH_ROWS):
                     piece = chosen.slice(start, BATCH_ROWS)

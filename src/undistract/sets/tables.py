@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +98,7 @@ def kinds_of(path: Path, schema: Any) -> dict[str, Kind]:
 
 def check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse columns that cannot be told apart by name."""
-    double = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+    double = [name for name, count in Counter(names).items() if count > 1]
     if double:
         raise InputError(
             f"{path.name} has {len(names)} columns, but more than one is called {listed(double)}. Rename them."

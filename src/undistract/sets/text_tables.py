@@ -20,6 +20,7 @@ from undistract.sets.tables import Kind, Table, check_names, kinds_of
 
 DELIMITERS = ",;\t|"
 LONGEST_LINE = 2**24
+MOST_COLUMNS = 2**17
 _NO_NUMBER = re.compile(r"column #(\d+): Row #(\d+): CSV conversion error to double: invalid value '(.*)'")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
@@ -85,6 +86,11 @@ def _first_line(path: Path, delimiter: str | None, header: bool) -> tuple[list[s
         raise InputError(f"{path.name} is not UTF-8 text (byte {error.start} of it). Save it as UTF-8.") from error
     bare = re.sub(r'"[^"]*"', "", line)
     used = delimiter or max(DELIMITERS, key=bare.count)
+    if bare.count(used) >= MOST_COLUMNS:
+        raise InputError(
+            f"{path.name} has {bare.count(used) + 1} columns in its first line; expected {MOST_COLUMNS} at most. "
+            "Save rows as wide as that as .npy, or say what stands between columns: delimiter= (--delimiter)."
+        )
     cells = [cell.strip() for cell in next(csv.reader([line], delimiter=used), [])]
     if len(cells) < 2 and delimiter is None:
         raise InputError(
