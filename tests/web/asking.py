@@ -61,12 +61,12 @@ def post(app, target, value):
     return ask(app, "POST", target, {**OURS, "content-type": "application/json"}, [json.dumps(value).encode()])
 
 
-def routes_of(routes):
+def routes_of(routes, something="1"):
     """Walk all routes of an app, with those of the routers that it includes: (method, path with something in it)."""
     for route in routes:
         inner = getattr(route, "original_router", None) or route
         if hasattr(inner, "routes"):
-            yield from routes_of(inner.routes)
+            yield from routes_of(inner.routes, something)
         else:
             for method in sorted(route.methods):
-                yield method, re.sub(r"\{[^}]+\}", "1", route.path)
+                yield method, re.sub(r"\{[^}]+\}", lambda _: something, route.path)
