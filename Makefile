@@ -16,7 +16,7 @@ help:
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
-	@echo "make fuzz     20 000 mutated model files and 500 videos of each container: refused in words, or read (minutes)"
+	@echo "make fuzz     bombs, 20 000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
 	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
@@ -41,7 +41,10 @@ check: $(VENV)/check.ready
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
 
-fuzz: $(VENV)/test+video+onnx.ready
+fuzz: $(VENV)/test+video+onnx+fuzz.ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.bombs
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.parsers
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.loaders
 	$(BIN)/python -m tests.campaigns.videos
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
 

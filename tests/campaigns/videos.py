@@ -10,9 +10,6 @@ one gigabyte of address space and ten seconds.
 from __future__ import annotations
 
 import argparse
-import os
-import select
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -21,10 +18,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from tests.campaigns.worker import Worker, answer_each
 from tests.clips import dots, write_clip
+from undistract.errors import InputError
 
 CONTAINERS = {"mp4": "libx264", "avi": "mpeg4", "mkv": "libx264"}
-SECONDS, MEMORY = 10, 2**30
 
 
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
@@ -57,10 +55,6 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
 
 def work() -> None:
     """Read clips named on stdin, and say how each went."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    from undistract.errors import InputError
     from undistract.features import make_extractor
     from undistract.report.stretch import write_stretch
     from undistract.sets.videos import video_rows
@@ -78,53 +72,21 @@ def work() -> None:
             Path(f"{path}.stretch.mp4").unlink(missing_ok=True)
         return ""
 
-    print("ready", flush=True)
-    for line in sys.stdin:
+    def read(path: str) -> str:
         reports = []
-        try:
-            chunks = list(video_rows(line.rstrip("\n"), extract, on_report=reports.append))
-            finite = all(np.isfinite(rows).all() and np.isfinite(times).all() for rows, times in chunks)
-            whole = "read, something lost" if reports[0].lost else "read"
-            print(whole + shown(line.rstrip("\n"), chunks) if finite else "NOT FINITE", flush=True)
-        except InputError:
-            print("refused", flush=True)
-        except Exception as error:
-            print(f"ERROR {type(error).__name__}: {str(error)[:80]}", flush=True)
+        chunks = list(video_rows(path, extract, on_report=reports.append))
+        if not all(np.isfinite(rows).all() and np.isfinite(times).all() for rows, times in chunks):
+            return "NOT FINITE"
+        return ("read, something lost" if reports[0].lost else "read") + shown(path, chunks)
 
-
-class Worker:
-    """A process that reads clips, started anew when it dies."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.campaigns.videos", "--work"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            bufsize=1,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert self.process.stdout.readline() == "ready\n"
-
-    def read(self, path: Path) -> str:
-        print(path, file=self.process.stdin, flush=True)
-        answered, _, _ = select.select([self.process.stdout], [], [], SECONDS)
-        if not answered:
-            self.end()
-            return f"HANG over {SECONDS} s"
-        return self.process.stdout.readline().rstrip("\n") or f"CRASH {self.process.wait()}"
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+    answer_each(read)
 
 
 def campaign(count: int, seed: int, containers: list[str], keep: Path | None = None) -> dict[str, Counter[str]]:
     """Read so many mutated clips of each container, and count how each went."""
     counts: dict[str, Counter[str]] = {}
     with TemporaryDirectory() as scratch:
-        worker = Worker()
+        worker = Worker(__spec__.name)
         for container in containers:
             codec = CONTAINERS[container]
             clip = write_clip(Path(scratch, f"clip.{container}"), dots(30, noise=20), codec=codec).read_bytes()
@@ -139,7 +101,7 @@ def campaign(count: int, seed: int, containers: list[str], keep: Path | None = N
                     if keep is not None:
                         damaged.rename(keep / damaged.name)
                 if worker.process.poll() is not None:
-                    worker = Worker()
+                    worker = Worker(__spec__.name)
                 damaged.unlink(missing_ok=True)
         worker.end()
     return counts

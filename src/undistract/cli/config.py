@@ -15,7 +15,7 @@ def read_config(ctx: click.Context, parameter: click.Parameter, path: str | None
         return
     try:
         given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of numbers that are too long, of nesting
         raise click.BadParameter(f"{path} is not TOML ({error}). Write lines such as: window = 5") from error
     options = {
         name.lstrip("-"): option
@@ -42,4 +42,5 @@ def _value(option: click.Option, key: str, value: Any) -> Any:
         return [str(one) for one in value] if option.multiple else ",".join(map(str, value))
     if isinstance(value, dict):
         raise click.BadParameter(f"{key} is a table; expected a text, a number, true, false or a list.")
-    return [str(value)] if option.multiple else value
+    # As a text: taken as a number, 5.7 windows would be 5, and infinitely many an accident.
+    return [str(value)] if option.multiple else value if isinstance(value, bool) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,11 @@ def _size(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     """Read a width and a height, such as 48x42."""
     if value is None:
         return None
-    width, _, height = value.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise click.BadParameter(f"{value!r} is no size; expected width x height, such as 48x42.")
-    return int(width), int(height)
+    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", value.lower())
+    width, height = map(int, found.groups()) if found else (0, 0)
+    if not (width and height):
+        raise click.BadParameter(f"{value!r:.80} is no size; expected width x height, such as 48x42.")
+    return width, height
 
 
 def _number_or_auto(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:

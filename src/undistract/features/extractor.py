@@ -15,6 +15,8 @@ import numpy as np
 from undistract.errors import InputError
 from undistract.features.area import Float32, Frames
 
+LARGEST = 2**13  # pixels of a side, cells, bins, frames: a spec may come with a file of others
+
 __all__ = ["Extractor", "Together", "backfilled", "check_at_least", "spec_of", "written"]
 
 
@@ -126,10 +128,12 @@ def backfilled(rows: Float32, context: int) -> Float32:
 
 
 def check_at_least(extractor: Any, **least: int) -> None:
-    """Refuse settings below their least value."""
+    """Refuse settings below their least value, and those that no memory would hold."""
     for setting, bound in least.items():
         value = getattr(extractor, setting)
-        if min(value if isinstance(value, tuple) else (value,)) < bound:
+        parts = value if isinstance(value, tuple) else (value,)
+        if min(parts) < bound or max(parts) > LARGEST:
             raise InputError(
-                f"{type(extractor).__name__.lower()}: {setting}={written(value)} was given; it is at least {bound}."
+                f"{type(extractor).__name__.lower()}: {setting}={written(value):.80} was given; it is at least {bound} "
+                f"and at most {LARGEST}."
             )

@@ -44,8 +44,13 @@ def set_paths(paths: str | Path | Iterable[str | Path], ignore: str | Sequence[s
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     found: dict[Path, Path] = {}  # by where it really lies, so that nothing counts twice
     for one in given:
-        for path in _spelled_out(Path(one), ignored):
-            found.setdefault(path.resolve(), path)
+        try:
+            for path in _spelled_out(Path(one), ignored):
+                found.setdefault(path.resolve(), path)
+        except OSError as error:  # a name that is too long, a folder that may not be read
+            raise InputError(
+                f"{str(one)!r:.200} cannot be looked into: {error.strerror}. Give another path."
+            ) from error
     if not found:
         asked = listed([str(one) for one in given]) or "nothing"
         without = f" Without what fits {listed(ignored)}, nothing is left." if ignored else ""

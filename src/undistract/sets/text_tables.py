@@ -91,7 +91,13 @@ def _first_line(path: Path, delimiter: str | None, header: bool) -> tuple[list[s
             f"{path.name} has {bare.count(used) + 1} columns in its first line; expected {MOST_COLUMNS} at most. "
             "Save rows as wide as that as .npy, or say what stands between columns: delimiter= (--delimiter)."
         )
-    cells = [cell.strip() for cell in next(csv.reader([line], delimiter=used), [])]
+    try:
+        cells = [cell.strip() for cell in next(csv.reader([line], delimiter=used), [])]
+    except csv.Error as error:  # a lone carriage return, or a name without end
+        raise InputError(
+            f"{path.name} has a first line that cannot be read ({error}). Save it as UTF-8 with line ends of Unix or "
+            "Windows."
+        ) from error
     if len(cells) < 2 and delimiter is None:
         raise InputError(
             f"{path.name} has one column, {line[:40]!r}; expected several, with one of comma, semicolon, tab or bar "

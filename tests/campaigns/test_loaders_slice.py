@@ -1,0 +1,18 @@
+"""A slice of the campaign of native loaders, in a worker with limits; `tests/sets/test_damaged_files.py` has the rest."""
+
+import pytest
+
+pytest.importorskip("resource", reason="limits of memory need a POSIX system")
+
+
+@pytest.mark.parametrize("kind", ["t.npz", "t.onnx"])
+def test_mutated_files_are_read_or_refused_and_kill_nobody(kind):
+    from tests.campaigns.loaders import campaign
+
+    if kind == "t.onnx":
+        for needed in ("onnx", "onnxruntime"):
+            pytest.importorskip(needed, reason='needs onnxruntime: pip install "undistract[onnx]"')
+    outcomes = campaign(30, seed=1, kinds=[kind])[kind]
+    assert set(outcomes) <= {"read", "refused"}
+    assert outcomes["refused"] >= 10
+    assert sum(outcomes.values()) == 30
