@@ -1,4 +1,4 @@
-"""A slice of the campaign of native loaders, in a worker with limits; `tests/sets/test_damaged_files.py` has the rest."""
+"""A slice of the campaign of native loaders, in a worker; `tests/sets/test_damaged_files.py` has the other kinds."""
 
 import pytest
 
