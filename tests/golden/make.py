@@ -1,36 +1,134 @@
-"""Make the golden files of the format that `save` writes today: python -m tests.golden.make
+"""Make the golden files of the formats that are written today: python -m tests.golden.make
 
-A format that was released never changes again, so its files are made once. Each is a bundle: a thing, rows, and what
-the thing made of them.
+A format that was released never changes again, so its files are made once: what is already there is left as it is, and
+only kinds that came later are added. Each file is a bundle: a thing, rows, and what the thing made of them.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from undistract import Focus, Moments, NearestDetector, Quantile, Scores, save
+from undistract import (
+    DiscriminativeDetector,
+    FeatureSet,
+    Focus,
+    FocusDetector,
+    Moments,
+    NearestDetector,
+    NeuralFocus,
+    Quantile,
+    Scores,
+    SketchedMoments,
+    learn,
+    save,
+)
 from undistract.storage.container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent / f"format-{FORMAT_VERSION}"
+DAYS = np.repeat(np.arange(6), 10)
 
 
-def main():
-    rng = np.random.default_rng(0)
-    days = np.repeat(np.arange(6), 10)
-    X = rng.normal(size=(60, 4)) * [1, 9, 1, 1]
-    X[:, 0] += 3 * days
-    moments = Moments.of({("day", int(day)): X[days == day] for day in range(6)}, prior="by_size")
-    focus = Focus(n_remove=1).fit(X, sets=days)
-    detector = NearestDetector(n_neighbors=3).fit(focus.transform(X))
-    scores = Scores(("camera", 3), detector.scores_[:5], times=np.arange(5).astype("datetime64[ms]"))
+def rows():
+    """Six days of ten rows: the first feature tells days apart, the second wobbles."""
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 9, 1, 1]
+    X[:, 0] += 3 * DAYS
+    return X
+
+
+def moments(path: Path) -> None:
+    X = rows()
+    made = Moments.of({("day", int(day)): X[day == DAYS] for day in range(6)}, prior="by_size")
+    save({"moments": made, "within": made.within, "mean": made.mean}, path)
+
+
+def focus(path: Path, **settings: object) -> None:
+    X = rows()
+    made = Focus(**{"n_remove": 1, **settings}).fit(X, sets=DAYS)
+    save({"focus": made, "rows": X[:5], "projected": made.transform(X[:5])}, path)
+
+
+def _nearest():
+    focus = Focus(n_remove=1).fit(rows(), sets=DAYS)
+    Z = focus.transform(rows())
+    return NearestDetector(n_neighbors=3).fit(Z), Z
+
+
+def scores(path: Path) -> None:
+    made = Scores(("camera", 3), _nearest()[0].scores_[:5], times=np.arange(5).astype("datetime64[ms]"))
+    save({"scores": made, "values": made.values, "times": made.times}, path)
+
+
+def detector(path: Path) -> None:
+    made, Z = _nearest()
+    threshold = Quantile(0.1)([made.scores_[day == DAYS] for day in range(6)])
+    scored = {"scores": made.anomaly_score(Z[:5]), "alarms": threshold.alarms(made.scores_)}
+    save({"detector": made, "threshold": threshold, "rows": Z[:5], **scored}, path)
+
+
+def penalised(path: Path) -> None:
+    X = rows()
+    penalty = Focus(n_remove=1).fit(X, sets=DAYS)
+    made = DiscriminativeDetector(
+        window=20, stride=10, n_shuffles=2, random_state=0, progress=False, penalty=penalty
+    ).fit(X)
+    save({"detector": made, "rows": X[:5], "scores": made.anomaly_score(X[:5])}, path)
+
+
+def watch(path: Path) -> None:
+    X = rows()
+    made = FocusDetector(Focus(n_remove=1), NearestDetector(n_neighbors=2), Quantile(0.1)).fit(X, sets=DAYS)
+    save({"detector": made, "rows": X[:5], "scores": made.anomaly_score(X[:5])}, path)
+
+
+def sketch(path: Path) -> None:
+    X = np.random.default_rng(1).normal(size=(60, 12))
+    made = SketchedMoments.of({day: X[day == DAYS] for day in range(6)}, size=4)
+    save({"moments": made, "mean": made.mean, "inside": made.rows_inside, "dropped": made.dropped}, path)
+
+
+def neural(path: Path) -> None:
+    X = rows()
+    made = NeuralFocus(n_components=2, n_hidden=8, epochs=2, random_state=0).fit(X, sets=DAYS)
+    save({"focus": made, "rows": X[:5], "projected": made.transform(X[:5])}, path)
+
+
+def model(path: Path) -> None:
+    X = rows()
+    sets = [FeatureSet(int(day), X[day == DAYS]) for day in range(6)]
+    learn(sets, focus=Focus(n_remove=1), n_known=20).save(path)
+
+
+def review(path: Path) -> None:
+    from tests.review.making import random_events
+    from undistract.review import ReviewStore
+
+    with ReviewStore.open(path, about={"n_features": 2}) as store:
+        for event in random_events(1, 12):
+            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("familiar", "anomaly") else None)
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "moments": moments,
+    "focus": focus,
+    "scores": scores,
+    "detector": detector,
+    "soft": lambda path: focus(path, removal="soft", strength=25.0),
+    "penalised": penalised,
+    "watch": watch,
+    "sketch": sketch,
+    "neural": neural,
+    "model": model,
+    "review": review,
+}
+
+
+def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    save({"moments": moments, "within": moments.within, "mean": moments.mean}, FOLDER / "moments")
-    save({"focus": focus, "rows": X[:5], "projected": focus.transform(X[:5])}, FOLDER / "focus")
-    save({"scores": scores, "values": scores.values, "times": scores.times}, FOLDER / "scores")
-    threshold = Quantile(0.1)([detector.scores_[days == day] for day in range(6)])
-    projected = focus.transform(X[:5])
-    scored = {"scores": detector.anomaly_score(projected), "alarms": threshold.alarms(detector.scores_)}
-    save({"detector": detector, "threshold": threshold, "rows": projected, **scored}, FOLDER / "detector")
+    for name, write in KINDS.items():
+        if not (FOLDER / name).exists():
+            write(FOLDER / name)
+            print(f"{name}: {(FOLDER / name).stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,16 @@
-"""PROMISES 16: files of every released format load, and do what they did when they were written."""
+"""PROMISES 16: files of every released format load, and do what they did when they were written.
 
+Format 1 is the first. Its files are frozen: a change that no longer reads them needs a format of its own.
+"""
+
+import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from undistract import Focus, Moments, load
+from tests.golden.make import KINDS, rows
+from undistract import Focus, Model, Moments, SketchedMoments, load
 from undistract.storage.container import FORMAT_VERSION
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -47,3 +52,83 @@ def test_an_old_detector_and_its_threshold_load(folder):
     assert golden["detector"].anomaly_score(golden["rows"]) == same(golden["scores"], rel=1e-12)
     assert (golden["threshold"].alarms(golden["detector"].scores_) == golden["alarms"]).all()
     assert golden["alarms"].any()
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+def test_an_old_soft_focus_shrinks_as_it_did(folder):
+    golden = load(folder / "soft")
+    assert golden["focus"].strength == 25.0
+    assert golden["focus"].transform(golden["rows"]) == same(golden["projected"], abs=1e-12)
+    assert golden["focus"].inverse_transform(golden["projected"]) == same(golden["rows"], rel=1e-9)
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+@pytest.mark.parametrize("kind", ["penalised", "watch"])
+def test_old_detectors_score_as_they_did(folder, kind):
+    golden = load(folder / kind)
+    assert golden["detector"].anomaly_score(golden["rows"]) == same(golden["scores"], rel=1e-9)
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+def test_an_old_sketch_loads_and_joins(folder):
+    golden = load(folder / "sketch")
+    sketch = golden["moments"]
+    assert sketch.mean == same(golden["mean"], rel=1e-12)
+    assert sketch.rows_inside == same(golden["inside"], rel=1e-12)
+    assert sketch.dropped == same(golden["dropped"], rel=1e-12)
+    more = SketchedMoments.of({"new": np.random.default_rng(3).normal(size=(9, 12))}, size=4)
+    assert (sketch + more).n_sets == 7
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+def test_an_old_neural_focus_loads_and_encodes(folder):
+    golden = load(folder / "neural")
+    assert "6 sets" in golden["focus"].describe()
+    pytest.importorskip("torch", reason="needs PyTorch: pip install 'undistract[torch]'")
+    # Its network works in float32.
+    assert golden["focus"].transform(golden["rows"]) == same(golden["projected"], abs=1e-4)
+
+
+@pytest.mark.parametrize("folder", FORMATS)
+def test_an_old_model_of_the_shell_loads(folder):
+    model = Model.load(folder / "model")
+    assert (model.focus.n_removed_, model.focus.moments_.n_sets) == (1, 6)
+    assert np.isfinite(model.watch.anomaly_score(rows())).all()
+    assert model.threshold.n_sets == 6
+
+
+def test_an_old_review_is_read_and_goes_on(tmp_path):
+    pytest.importorskip("sqlalchemy", reason='needs SQLAlchemy: pip install "undistract[web]"')
+    from tests.review.making import random_events, verdict
+    from undistract.review import ReviewStore
+
+    copy = tmp_path / "old.review"
+    copy.write_bytes((GOLDEN / "format-1" / "review").read_bytes())
+    with ReviewStore.open(copy) as store:
+        assert [event for _, event in store.events()] == random_events(1, 12)
+        assert store.record(verdict(99)) == 13
+
+
+# The sum of each file as it was first written: who changes one changes the past.
+FROZEN = {
+    "format-1/detector": "b3965957087700e9",
+    "format-1/focus": "f125b25d5c741486",
+    "format-1/model": "efae6ecf6d4061ed",
+    "format-1/moments": "e3bc367e785185dc",
+    "format-1/neural": "e0d72423006bb14c",
+    "format-1/penalised": "0052a64d3ba7f944",
+    "format-1/review": "692139e765fb362c",
+    "format-1/scores": "de1d97ff137c8fae",
+    "format-1/sketch": "6e6b6ab6c9b45d63",
+    "format-1/soft": "f87b2adfcb1c1a3e",
+    "format-1/watch": "ecc10d3a47f77ae4",
+}
+
+
+def test_every_kind_of_every_format_has_its_file_and_none_was_changed():
+    found = {
+        f"{path.parent.name}/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for path in GOLDEN.glob("format-*/*")
+    }
+    assert found == FROZEN
+    assert {f"format-{FORMAT_VERSION}/{kind}" for kind in KINDS} <= set(FROZEN)
