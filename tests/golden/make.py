@@ -10,19 +10,28 @@ from pathlib import Path
 import numpy as np
 
 from undistract import (
+    AlarmBudget,
+    Conformal,
     DiscriminativeDetector,
     FeatureSet,
     Focus,
     FocusDetector,
     Moments,
+    MostSets,
     NearestDetector,
     NeuralFocus,
     Quantile,
+    RidgeMahalanobis,
     Scores,
+    SetMoments,
     SketchedMoments,
+    SparseCombinationDetector,
+    Spectrum,
+    Tail,
     learn,
     save,
 )
+from undistract.detect import DensityRatioDetector
 from undistract.storage.container import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent / f"format-{FORMAT_VERSION}"
@@ -108,6 +117,33 @@ def review(path: Path) -> None:
             store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("familiar", "anomaly") else None)
 
 
+def others(path: Path) -> None:
+    """Write one of every other kind, with what each makes of the rows."""
+    X, calm = rows(), [*np.random.default_rng(1).exponential(size=(20, 40))]
+    detectors = {
+        "mahalanobis": RidgeMahalanobis().fit(X),
+        "sparse": SparseCombinationDetector(n_bases=3, size=2, random_state=0).fit(X),
+        "ratio": DensityRatioDetector(reference=X[:20]).fit(X),
+    }
+    rules = {
+        "conformal": Conformal(0.05),
+        "most sets": MostSets(0.05),
+        "tail": Tail(0.001),
+        "budget": AlarmBudget(5, rows_per_day=100, gap=2),
+    }
+    scored = {name: one.anomaly_score(X[:5]) for name, one in detectors.items()}
+    thresholds = {name: rule(calm) for name, rule in rules.items()}
+    values = {name: one.p_values([0.1, 1.0, 9.0]) for name, one in thresholds.items()}
+    sums = {"spectrum": Spectrum.of(Moments.of_labelled(X, DAYS)), "set": SetMoments.of(X)}
+    save(
+        {
+            **{"rows": X[:5], "detectors": detectors, "scores": scored, "rules": {**rules, "quantile": Quantile(0.1)}},
+            **{"thresholds": thresholds, "p_values": values, **sums, "within": sums["set"].scatter},
+        },
+        path,
+    )
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     "moments": moments,
     "focus": focus,
@@ -119,6 +155,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "sketch": sketch,
     "neural": neural,
     "model": model,
+    "others": others,
     "review": review,
 }
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.golden.make import KINDS, rows
 from undistract import Focus, Model, Moments, SketchedMoments, load
-from undistract.storage.container import FORMAT_VERSION
+from undistract.storage.container import FORMAT_VERSION, read_container
+from undistract.storage.model_file import RECORDS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FORMATS = [pytest.param(GOLDEN / f"format-{number}", id=f"format {number}") for number in range(1, FORMAT_VERSION + 1)]
@@ -97,6 +98,31 @@ def test_an_old_model_of_the_shell_loads(folder):
     assert model.threshold.n_sets == 6
 
 
+@pytest.mark.parametrize("folder", FORMATS)
+def test_one_of_every_other_kind_does_what_it_did(folder):
+    golden = load(folder / "others")
+    for name, one in golden["detectors"].items():
+        assert one.anomaly_score(golden["rows"]) == same(golden["scores"][name], rel=1e-9), name
+    for name, one in golden["thresholds"].items():
+        assert one.p_values([0.1, 1.0, 9.0]) == same(golden["p_values"][name], rel=1e-9), name
+    assert golden["set"].scatter == same(golden["within"], rel=1e-12)
+    assert golden["spectrum"].distraction.shape == (4,)
+
+
+def types_in(node):
+    """Walk what a file's header says, and name every type in it."""
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from types_in(part)
+    if isinstance(node, dict) and isinstance(node.get("type"), str):
+        yield node["type"]
+
+
+def test_every_kind_that_can_be_saved_is_in_a_golden_file():
+    folder = GOLDEN / f"format-{FORMAT_VERSION}"
+    held = {kind for name in KINDS if name != "review" for kind in types_in(read_container(folder / name)[0])}
+    assert {name for name, record in RECORDS.items() if record.public} - held == set()
+
+
 def test_an_old_review_is_read_and_goes_on(tmp_path):
     pytest.importorskip("sqlalchemy", reason='needs SQLAlchemy: pip install "undistract[web]"')
     from tests.review.making import random_events, verdict
@@ -116,6 +142,7 @@ FROZEN = {
     "format-1/model": "efae6ecf6d4061ed",
     "format-1/moments": "e3bc367e785185dc",
     "format-1/neural": "e0d72423006bb14c",
+    "format-1/others": "5da24eeda7b9c0c2",
     "format-1/penalised": "0052a64d3ba7f944",
     "format-1/review": "692139e765fb362c",
     "format-1/scores": "de1d97ff137c8fae",
