@@ -9,12 +9,13 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check laws fuzz soak release-check paper quality bench format clean
+.PHONY: help demo test check docs laws fuzz soak release-check paper quality bench format clean
 
 help:
 	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
 	@echo "make test     every test; needs nothing but Python 3.11 or newer"
 	@echo "make check    formatting, lint, types and the map of imports"
+	@echo "make docs     the site, out/docs/index.html; runs the gallery, fetches nothing; any warning is an error"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     bombs, 20 000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
 	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
@@ -38,6 +39,10 @@ check: $(VENV)/check.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/docs.ready
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -c docs . out/docs
+	@echo "Open out/docs/index.html"
 
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
@@ -90,4 +95,5 @@ $(VENV)/%.ready: pyproject.toml constraints.txt .ci/extras
 	@touch $@
 
 clean:
+	rm -rf docs/gallery docs/reference/rooms docs/reference/names docs/reference/commands
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
