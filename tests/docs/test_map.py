@@ -9,7 +9,7 @@ JOURNEY = (ROOT / "docs" / "journey.md").read_text(encoding="utf-8")
 
 
 def on_the_map():
-    """Name what the table does: `folder/file.py`, then `file.py` or `part/` in the same folder; or a whole `folder/`."""
+    """Name what the table does: `folder/file.py`, then `file.py` or `part/` of that folder; or a whole `folder/`."""
     for step in re.findall(r"^\|[^|]+\|([^|]+)\|", JOURNEY.split("## The floors")[0], re.MULTILINE):
         folder = ""
         for name in re.findall(r"`([\w/]+(?:\.py|/))`", step):
