@@ -35,7 +35,9 @@ def two_arrows(sets: list[np.ndarray]) -> plt.Figure:
     figure, axes = plt.subplots(figsize=(6.4, 5.2))
     for number, (rows, colour) in enumerate(zip(sets, COLOURS, strict=True), 1):
         axes.scatter(*rows[:, :2].T, s=10, color=colour, alpha=0.7)
-        axes.text(*(rows[:, :2].mean(axis=0) + 6.6 * LOAD[:2]), f"set {number}", color=colour, weight="bold", va="center")
+        axes.text(
+            *(rows[:, :2].mean(axis=0) + 6.6 * LOAD[:2]), f"set {number}", color=colour, weight="bold", va="center"
+        )
     middle = sets[1][:, :2].mean(axis=0)
     for direction, length, words, shift in (
         (LOAD, 5.2, "varies inside every set,\ndoes not tell them apart:\na distractor", (4.9, 0.2)),

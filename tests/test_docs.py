@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ PAGES = [
     ROOT / "paper" / "README.md",
 ]
 BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{number}")
+    pytest.param(block, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
 ]
@@ -36,26 +37,47 @@ def test_every_python_block_runs(block, monkeypatch):
 
 
 LINES = [
-    pytest.param(re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL), id=page.name)
-    for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md")
+    pytest.param(blocks, id=str(page.relative_to(ROOT)))
+    for page in PAGES
+    if (blocks := re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
 ]
 
 
-@pytest.mark.parametrize("blocks", LINES)
-def test_every_line_for_the_shell_runs(blocks, tmp_path, monkeypatch):
+def test_pages_with_lines_for_the_shell_are_found():
+    assert {"README.md", "docs/command-line.md", "docs/start.md"} <= {page.id for page in LINES}
+
+
+DRAWING = "undistract demo --part clip --folder dots --quiet"  # how every page begins
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Draw the clips that pages are about, once."""
     for needed in ("av", "cv2", "matplotlib"):
         pytest.importorskip(needed)
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("drawn")
+        patch.chdir(folder)
+        told = CliRunner().invoke(main, shlex.split(DRAWING)[1:])
+    assert told.exit_code == 0, told.output
+    return folder / "dots"
+
+
+@pytest.mark.parametrize("blocks", LINES)
+def test_every_line_for_the_shell_runs(blocks, drawn, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("UNDISTRACT_CACHE", str(tmp_path / "rows"))
-    lines = [shlex.split(line) for block in blocks for line in block.splitlines()]
-    assert len(lines) >= 5
-    for name, *words in lines:
+    monkeypatch.setenv("UNDISTRACT_CACHE", str(drawn.parent / "rows"))
+    first, *lines = [line for block in blocks for line in block.splitlines()]
+    assert first == DRAWING
+    shutil.copytree(drawn, "dots")
+    for line in lines:
+        name, *words = shlex.split(line)
         assert name == "undistract"
         told = CliRunner().invoke(main, words)
         assert told.exit_code == 0, (words, told.output)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_file_that_a_page_names_is_there(page):
     text = page.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
