@@ -6,8 +6,7 @@ rows ─► sets that grow ─► what they say, found at the next question
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Hashable
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from undistract.algebra import SketchedMoments, Taught
 from undistract.algebra.growing import Growing
 from undistract.algebra.set_labels import number_sets
+from undistract.attempt import AllOrNothing
 from undistract.dispatch import at_home, dtypes_of, library_of
 from undistract.errors import InputError, NoSetsWarning
 from undistract.learned import LearnedDirections, Settings
 
 
-class LearnsOn(LearnedDirections):
+class LearnsOn(AllOrNothing, LearnedDirections):
     """An estimator that learns on; its settings are those of `Settings`."""
 
     prior: Any
@@ -129,17 +129,6 @@ class LearnsOn(LearnedDirections):
             NoSetsWarning,
             stacklevel=stacklevel,
         )
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was when learning fails."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "growing_")

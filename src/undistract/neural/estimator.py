@@ -6,8 +6,6 @@ rows ─► standardised ─► network ─► [what describes | what no set eve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,17 +16,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra.set_labels import number_sets
 from undistract.arrays import LARGEST, Floats, Rows, quiet
+from undistract.attempt import AllOrNothing
 from undistract.dispatch import at_home
 from undistract.errors import InputError, NoSetsWarning
 from undistract.neural.architecture import Architecture, Training, image_shape_of
-from undistract.neural.rows import RowScale, descriptive, gathered, share_inside
+from undistract.neural.rows import RowScale, descriptive, share_inside
 from undistract.neural.words import in_words
 from undistract.sets.columns import ColumnNames
+from undistract.sets.gathered import gathered
 
 BESIDE = ("news", "rows", "nothing")
 
 
-class NeuralFocus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode rows so that those of one set lie together and sets lie apart, and keep what no set ever showed.
 
     For distractors that bend: a turning object, exposure, a place on a ring. Where what distracts is a straight
@@ -334,17 +334,6 @@ class NeuralFocus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise InputError(f"finish is {self.finish!r}; expected True or False.")
         if self.beside not in BESIDE:
             raise InputError(f"beside is {self.beside!r}; expected one of {', '.join(map(repr, BESIDE))}.")
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was when learning fails."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,18 +1,16 @@
-"""Rows on their way into a network: gathered from sets, brought to one scale."""
+"""Rows on their way into a network and out of it: brought to one scale, and measured."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from undistract.algebra import Moments
 from undistract.algebra.spectrum import CUSHION
-from undistract.arrays import Floats, Ints, as_rows, check_range, quiet, same_features
-from undistract.errors import InputError
+from undistract.arrays import Floats, Ints, check_range, quiet
 from undistract.learned import Settings
-from undistract.sets.feature_set import FeatureSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,34 +43,6 @@ class RowScale:
     def __call__(self, X: Floats) -> Floats:
         """Bring rows to mean zero and a mean variance of one."""
         return (X - self.mean) / self.spread
-
-
-def gathered(sets: Any) -> tuple[Floats, list[int]]:
-    """Read all sets into one array, with the number of each row's set.
-
-    Examples
-    --------
-    >>> X, numbers = gathered({"mon": [[1.0, 2.0]], "tue": [[3.0, 4.0], [5.0, 6.0]]})
-    >>> X.shape, numbers
-    ((3, 2), [0, 1, 1])
-    """
-    if isinstance(sets, np.ndarray | str) or hasattr(sets, "toarray") or not hasattr(sets, "__iter__"):
-        raise InputError(f"fit_sets got one {type(sets).__name__}; expected several sets, such as a list of arrays.")
-    pieces: list[Floats] = []
-    numbers: list[int] = []
-    known: dict[Any, int] = {}
-    for place, item in enumerate(sets.items() if hasattr(sets, "items") else sets):
-        name, rows = item if isinstance(item, tuple) and len(item) == 2 else (place, item)
-        if isinstance(rows, FeatureSet):
-            name, rows = rows.name, np.concatenate(list(rows.chunks()))
-        piece = as_rows(rows, f"Set {name!r}").astype(np.float64)
-        if pieces:
-            same_features(pieces[0].shape[1], piece.shape[1], f"Set {name!r}")
-        pieces.append(piece)
-        numbers += [known.setdefault(name, len(known))] * len(piece)
-    if not pieces:
-        raise InputError("There are no sets. Give at least two, such as a list of arrays.")
-    return np.concatenate(pieces), numbers
 
 
 def descriptive(content: Floats, numbers: Ints) -> Floats:
