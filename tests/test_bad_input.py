@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from undistract import Focus, InputError, Moments, SetMoments, Spectrum, rank_functions
+from undistract import Focus, InputError, KernelFocus, Moments, SetMoments, Spectrum, rank_functions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning"),
@@ -125,6 +125,13 @@ learning = {
     "fit_sets": lambda rows: Focus().fit_sets(split(rows)),
     "partial_fit": lambda rows: Focus().partial_fit(rows, sets=labels_for(rows)),
     "partial_fit after fit": lambda rows: fitted().partial_fit(rows, sets=labels_for(rows) + 2),
+    "fit by a kernel": lambda rows: KernelFocus().fit(rows, sets=labels_for(rows)),
+    "fit by a polynomial": lambda rows: KernelFocus("poly", degree=2).fit(rows, sets=labels_for(rows)),
+    "fit by Nyström": lambda rows: KernelFocus(approx="nystroem").fit(rows, sets=labels_for(rows)),
+    "fit by waves": lambda rows: KernelFocus(approx="fourier").fit(rows, sets=labels_for(rows)),
+    "fit by a kernel without sets": lambda rows: KernelFocus().fit(rows),
+    "fit_sets by a kernel": lambda rows: KernelFocus().fit_sets(split(rows)),
+    "partial_fit by waves": lambda rows: KernelFocus(approx="fourier").partial_fit(rows, sets=labels_for(rows)),
     "Moments.of": lambda rows: Moments.of(split(rows)),
     "Moments.of_labelled": lambda rows: Moments.of_labelled(rows, labels_for(rows)),
     "SetMoments.of": lambda rows: SetMoments.of(rows),
@@ -138,6 +145,9 @@ using = {
     "undo softly": lambda rows: fitted(n_remove=2, removal="soft", strength=9.0).inverse_transform(rows),
     "inverse_transform": lambda rows: fitted(n_remove=0).inverse_transform(rows),
     "denoise": lambda rows: fitted(n_remove=2).denoise(rows),
+    "transform by a kernel": lambda rows: KernelFocus().fit(good_rows(), sets=LABELS).transform(rows),
+    "transform by waves": lambda rows: KernelFocus(approx="fourier").fit(good_rows(), sets=LABELS).transform(rows),
+    "denoise by a kernel": lambda rows: KernelFocus().fit(good_rows(), sets=LABELS).denoise(rows),
 }
 
 
@@ -153,6 +163,10 @@ def numbers_in(result):
             result.patterns_,
             result.components_,
         ]
+    if isinstance(result, KernelFocus):
+        assert result.describe()
+        seen = result.transform(good_rows()[:, : result.n_features_in_])
+        return [result.distraction_, result.debiased_distraction_, seen]
     if isinstance(result, Moments):
         return [result.within, result.between, result.mean]
     if isinstance(result, SetMoments):

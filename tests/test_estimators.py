@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneGroupOut, 
 from sklearn.neighbors import KNeighborsClassifier, LocalOutlierFactor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.metaestimators import available_if
 
-from undistract import EvidenceWarning, Focus, InputError, Moments, NoSetsWarning
+from undistract import EvidenceWarning, Focus, InputError, KernelFocus, Moments, NoSetsWarning
 
 
 class FocusWithSets(Focus):
@@ -34,6 +35,23 @@ class FocusWithSets(Focus):
         return np.arange(X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))) % 3
 
 
+class KernelFocusWithSets(KernelFocus):
+    """The same for the one with a kernel."""
+
+    def __init__(self, *, approx=None, random_state=0):
+        super().__init__(n_remove=1, approx=approx, random_state=random_state)
+        self.approx = approx
+        self.random_state = random_state
+
+    def fit(self, X, y=None, *, sets=None):
+        return super().fit(X, sets=FocusWithSets._made_up(X) if sets is None else sets)
+
+    @available_if(lambda focus: focus.approx)
+    def partial_fit(self, X, y=None, *, sets=None):
+        return super().partial_fit(X, sets=FocusWithSets._made_up(X) if sets is None else sets)
+
+
+APPROXIMATIONS = (None, "nystroem", "fourier")
 REMOVALS = ("kept_span", "eigen", "oblique", "soft")
 
 
@@ -46,7 +64,8 @@ def known_differences(estimator):
 @pytest.mark.filterwarnings("ignore::undistract.errors.NoSetsWarning")
 @pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
 @parametrize_with_checks(
-    [kind(removal=removal) for kind in (Focus, FocusWithSets) for removal in REMOVALS],
+    [kind(removal=removal) for kind in (Focus, FocusWithSets) for removal in REMOVALS]
+    + [kind(approx=approx, random_state=0) for kind in (KernelFocus, KernelFocusWithSets) for approx in APPROXIMATIONS],
     expected_failed_checks=known_differences,
 )
 def test_every_check_of_scikit_learn_passes(estimator, check):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from undistract.errors import ClusterError, EvidenceWarning, FileError, InputError, NoSetsWarning
     from undistract.focus import Focus
+    from undistract.kernel import KernelFocus
     from undistract.neural import NeuralFocus
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
@@ -61,6 +62,7 @@ __all__ = [
     "FocusDetector",
     "FocusPenalty",
     "InputError",
+    "KernelFocus",
     "Model",
     "Moments",
     "MostSets",
@@ -131,6 +133,7 @@ _ROOMS = {
         "NoSetsWarning",
     ),
     "focus": ("Focus",),
+    "kernel": ("KernelFocus",),
     "neural": ("NeuralFocus",),
     "sets.feature_set": ("FeatureSet",),
     "storage": (

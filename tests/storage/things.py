@@ -13,6 +13,7 @@ from undistract import (
     EvidenceWarning,
     Focus,
     FocusDetector,
+    KernelFocus,
     Moments,
     MostSets,
     NearestDetector,
@@ -76,6 +77,7 @@ def _things():
         "waiting focus": growing(),
         "focus that waits again": growing().close_sets([0, 1]).partial_fit(X[-5:], sets=["new"] * 5),
         "unfitted focus": Focus(cutoff=0.9, prior={"mon": 2.0}),
+        **_kernels(),
         "nearest": NearestDetector(n_neighbors=3, how="kth").fit(X),
         "nearest in threads": NearestDetector(n_neighbors=3, n_jobs=2).fit(X),
         "mahalanobis": RidgeMahalanobis().fit(X),
@@ -104,6 +106,20 @@ def _things():
             "features": {"of": "pixels", "size": [32, 32], "mean": np.arange(3.0), "whole": True},
             "scores": {("cam", 1): Scores(1, [1.0])},
         },
+    }
+
+
+def _kernels():
+    X = rows()
+    settings = {"n_remove": 2, "n_components": 12, "random_state": 0}
+    streamed = KernelFocus(approx="nystroem", **settings)
+    return {
+        "kernel focus": KernelFocus(**settings).fit(X, sets=DAYS),
+        "kernel focus, softly": KernelFocus("poly", removal="soft", **settings).fit(X, sets=DAYS),
+        "kernel focus, precomputed": KernelFocus("precomputed", **settings).fit(X @ X.T, sets=DAYS),
+        "kernel focus by waves": KernelFocus(approx="fourier", **settings).fit(X, sets=DAYS),
+        "kernel focus that waits": streamed.partial_fit(X, sets=DAYS, key="mon"),
+        "kernel focus that is not fitted": KernelFocus(gamma=0.5, prior={"mon": 2.0}),
     }
 
 
@@ -183,7 +199,7 @@ def arrays_of(thing):
             thing.describe(),
             thing.get_feature_names_out(),
         ]
-    if isinstance(thing, NeuralFocus):
+    if isinstance(thing, NeuralFocus | KernelFocus):
         told = [thing.describe(), thing.get_feature_names_out()]
         return [thing.transform(X), thing.transform(X.astype(np.float32)), *told]
     watching = [thing.predict(X), thing.p_values(X)] if isinstance(thing, FocusDetector) else []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from undistract.errors import FileError, InputError
-from undistract.storage import detector_kinds, learned_kinds, neural_kinds, threshold_kinds
+from undistract.storage import detector_kinds, kernel_kinds, learned_kinds, neural_kinds, threshold_kinds
 from undistract.storage.container import (
     AGAIN,
     FORMAT,
@@ -24,7 +24,11 @@ from undistract.storage.records import Record
 from undistract.version import __version__
 
 RECORDS: dict[str, Record] = (
-    learned_kinds.RECORDS | threshold_kinds.RECORDS | detector_kinds.RECORDS | neural_kinds.RECORDS
+    learned_kinds.RECORDS
+    | threshold_kinds.RECORDS
+    | detector_kinds.RECORDS
+    | neural_kinds.RECORDS
+    | kernel_kinds.RECORDS
 )
 BUNDLE = "bundle"
 

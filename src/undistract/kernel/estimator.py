@@ -1,0 +1,384 @@
+"""`KernelFocus`: FOCUS where what distracts moves rows along curves, by way of a kernel.
+
+rows ─► coordinates in the space of the kernel ─► linear FOCUS ─► coordinates without what distracts
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from undistract.algebra import Moments, SetMoments
+from undistract.arrays import Floats, Rows
+from undistract.attempt import AllOrNothing
+from undistract.dispatch import at_home
+from undistract.errors import EvidenceWarning, InputError
+from undistract.focus import Focus
+from undistract.kernel.kernels import PRECOMPUTED, Kernel
+from undistract.kernel.maps import FourierMap, SpanMap
+from undistract.kernel.way_back import WayBack
+from undistract.sets.columns import ColumnNames
+from undistract.sets.gathered import gathered
+
+APPROXIMATIONS = ("nystroem", "fourier")
+MOST_ROWS = 5000  # of an exact kernel: its matrix has 200 MB there, and takes minutes to solve
+# Chosen with benchmarks/nonlinear on the part for choosing; see docs/kernel.md. There are more dimensions than sets by
+# nature, so that the automatic cut-off of `Focus` would keep nearly everything.
+CUTOFF, CUSHION = 0.8, 1e-4
+ALMOST_ALL = 0.99  # from this share of all variation on, little is left
+OF_FOCUS = ("cutoff", "n_remove", "cushion", "absolute_cushion", "prior", "removal", "strength")
+
+
+def _learns_on(focus: KernelFocus) -> bool:
+    if focus.approx is None:
+        raise InputError(
+            "An exact kernel is made of the rows it was fitted on, and cannot learn on. Fit again with all rows, or "
+            "use approx='nystroem' or approx='fourier'."
+        )
+    return True
+
+
+class KernelFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Remove what varies inside every set and never tells sets apart, in the space of a kernel.
+
+    For distractors that bend: a place on a ring, exposure, a turning object. Where what distracts is a straight
+    direction, `Focus` is quicker and can say what it removed.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        Any pairwise kernel of scikit-learn that is positive semidefinite, "precomputed", or a function of two rows.
+    approx : {None, "nystroem", "fourier"}, default=None
+        None is exact, for some thousand rows. Nyström's approximation is the same in the span of some rows, drawn at
+        random; random Fourier features are for the rbf kernel alone. Both learn on with `partial_fit`.
+    n_components : int, default=500
+        Of an approximation: rows that span, or coordinates made of random frequencies.
+    gamma : float or "auto", default="auto"
+        Of the kernels that have it. By default, one over the median squared distance of rows; for "laplacian", over the
+        median sum of their differences.
+    degree, coef0 : float, default=3 and 1
+        Of the kernels that have them.
+    kernel_params : mapping, optional
+        For a kernel that is a function.
+    news : bool, default=True
+        One more coordinate: how much of a row lies outside of the span of all rows that were learned from. It is zero
+        for these. Random frequencies span everything, and of a precomputed kernel it is not known.
+    cutoff, n_remove, cushion, absolute_cushion, prior, removal, strength
+        As in `Focus`, for coordinates in the space of the kernel.
+    random_state : int, RandomState or None, default=None
+        What an approximation draws.
+
+    Attributes
+    ----------
+    focus_ : Focus
+        What was learned about the coordinates; its spectrum, moments, cut and projection.
+    map_ : SpanMap or FourierMap
+        From rows to coordinates.
+    distraction_, debiased_distraction_, kinds_, n_removed_, cutoff_, moments_
+        Those of `focus_`.
+
+    Examples
+    --------
+    Thirty machines run in circles, each at a radius of its own. Where on the circle distracts; the radius is news.
+
+    >>> import numpy as np
+    >>> from undistract import KernelFocus
+    >>> rng = np.random.default_rng(0)
+    >>> machine = np.repeat(np.arange(30), 20)
+    >>> def on_circle(radius):
+    ...     angle = rng.uniform(0, 2 * np.pi, len(radius))
+    ...     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    >>> X = on_circle(rng.uniform(1, 3, 30)[machine])
+    >>> focus = KernelFocus().fit(X, sets=machine)
+    >>> usual, other = focus.transform(on_circle(np.full(50, 2.0))), focus.transform(on_circle(np.full(50, 2.6)))
+    >>> gap = np.linalg.norm(other.mean(axis=0) - usual.mean(axis=0))
+    >>> bool(gap > 3 * np.linalg.norm(usual.std(axis=0)))
+    True
+    """
+
+    focus_: Focus
+    map_: SpanMap | FourierMap
+
+    # In a pipeline with metadata routing, `sets` is asked for without further ado.
+    __metadata_request__fit = {"sets": True}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sets": True, "key": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        approx: str | None = None,
+        n_components: int = 500,
+        gamma: float | str = "auto",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        news: bool = True,
+        cutoff: float | str = CUTOFF,
+        n_remove: int | None = None,
+        cushion: float = CUSHION,
+        absolute_cushion: bool = False,
+        prior: Any = "uniform",
+        removal: str = "kept_span",
+        strength: float | str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.approx = approx
+        self.n_components = n_components
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.news = news
+        self.cutoff = cutoff
+        self.n_remove = n_remove
+        self.cushion = cushion
+        self.absolute_cushion = absolute_cushion
+        self.prior = prior
+        self.removal = removal
+        self.strength = strength
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
+        """Learn from rows that are labelled with their set.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame; (n, n) products of all rows with a precomputed kernel
+        y : ignored
+        sets : (n,) sequence of hashables
+            Which set each row belongs to. Without it nothing can be learned: a warning, and nothing is removed.
+        """
+        return self._fit(X, sets)
+
+    def fit_sets(self, sets: Any) -> Self:
+        """Learn from sets; all rows are held in memory.
+
+        Parameters
+        ----------
+        sets : mapping or iterable
+            A mapping from name to rows, or an iterable of (name, rows) pairs, of arrays or of feature sets.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> days = {day: rng.normal([day, 0, 0], [1, 9, 1], size=(20, 3)) for day in range(12)}
+        >>> KernelFocus("linear", cutoff="auto", cushion=0.1).fit_sets(days).n_removed_
+        1
+        """
+        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            raise InputError("Sets cannot be gathered for a precomputed kernel. Use fit(K, sets=labels).")
+        names = ColumnNames()
+        X, labels = gathered(names.watch(sets))
+        return self._fit(X, labels, names.found)
+
+    @available_if(_learns_on)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, *, sets: Any = None, key: Hashable | None = None) -> Self:
+        """Learn on from more rows, with an approximation; the first rows settle the map once and for all.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+            The first time, many rows of several sets: Nyström's approximation draws those that span, and `gamma`
+            is measured.
+        y : ignored
+        sets : (n,) sequence of hashables
+        key : hashable, optional
+            What these rows are called; rows whose key came before are not counted again.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> focus = KernelFocus(approx="nystroem", n_components=50, random_state=0)
+        >>> for hour in range(4):
+        ...     focus = focus.partial_fit(rng.normal(size=(60, 3)), sets=np.repeat(["a", "b", "c"], 20), key=hour)
+        >>> focus.moments_.n_rows
+        240
+        """
+        with self._all_or_nothing():
+            first = not hasattr(self, "focus_")
+            X = validate_data(self, X, dtype=[np.float64, np.float32], reset=first).astype(np.float64)
+            if first:
+                self._check()
+                self.map_ = self._approximation(X)
+            focus = Focus() if first else self.focus_
+            self.focus_ = focus.set_params(**self._of_focus()).partial_fit(self.map_(X), sets=at_home(sets), key=key)
+        return self
+
+    def transform(self, X: Any) -> Rows:
+        """Give coordinates in the space of the kernel, without what distracts; hand them to any detector.
+
+        Parameters
+        ----------
+        X : (m, d) array or data frame; (m, n) products with all rows learned from, with a precomputed kernel
+
+        Returns
+        -------
+        (m, k) array, float32 if X is
+        """
+        rows, dtype = self._rows(X)
+        return self.focus_.transform(self.map_(rows)).astype(dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> Rows:
+        """Find rows whose coordinates are near those given, with what was removed at its mean.
+
+        Few coordinates belong to a row: what comes back is learned from the rows that span, by ridge regression.
+        """
+        check_is_fitted(self, "focus_")
+        X = check_array(X, dtype=[np.float64, np.float32])
+        back: Rows = self._way_back()(self.focus_.inverse_transform(X.astype(np.float64))).astype(X.dtype, copy=False)
+        return back
+
+    def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
+        """Return the rows in their original features, without what distracts.
+
+        What is taken off a row is the difference that the removal makes to what can be rebuilt of it; what the kernel
+        does not see of a row stays. A healthy cushion is the better one here: ``cushion=0.1, cutoff=0.95``.
+        """
+        rows, dtype = self._rows(X)
+        back, coordinates = self._way_back(), self.map_(rows)
+        clean: Rows = rows - back.difference(coordinates - self.focus_.denoise(coordinates, removal=removal))
+        return clean.astype(dtype, copy=False)
+
+    def describe(self) -> str:
+        """Say in words what was removed, why, and how sure we are."""
+        check_is_fitted(self, "focus_")
+        return f"By {self.map_.kernel}: {self.map_}. Features are coordinates there.\n{self.focus_.describe()}"
+
+    def _fit(self, X: Any, sets: Any, feature_names: Any = None) -> Self:
+        with self._all_or_nothing():
+            self._check()
+            least = 1 if sets is None else 2
+            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=least).astype(np.float64)
+            if feature_names is not None:
+                self.feature_names_in_ = feature_names
+            self.map_ = self._exact(X) if self.approx is None else self._approximation(X)
+            coordinates = self.map_(X)
+            moments = (
+                Moments.of([(None, SetMoments.of(coordinates))])
+                if sets is None
+                else Moments.of_checked(coordinates, at_home(sets), self.prior)
+            )
+            self.focus_ = Focus(**self._of_focus())
+            with warnings.catch_warnings():
+                # There are more dimensions than sets by nature: what is doubtful about that is left to `describe`.
+                warnings.simplefilter("ignore", EvidenceWarning)
+                self.focus_._learn(moments, may_wait=sets is None, stacklevel=4)
+            removed = float(self.focus_.spectrum_.variation[: self.n_removed_].sum())
+            if removed >= ALMOST_ALL:
+                warnings.warn(
+                    f"{self.n_removed_} of {self.map_.n_out} directions are removed, with {removed:.0%} of all "
+                    "variation: little is left for a detector to see. Raise the cut-off or the cushion, set n_remove, "
+                    "or give sets that differ more.",
+                    EvidenceWarning,
+                    stacklevel=3,
+                )
+        return self
+
+    def _exact(self, X: Floats) -> SpanMap:
+        if len(X) > MOST_ROWS:
+            raise InputError(
+                f"{len(X)} rows are many for an exact kernel (at most {MOST_ROWS}): it needs every product of two. Use "
+                "approx='nystroem', or approx='fourier' with the rbf kernel."
+            )
+        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            if X.shape[0] != X.shape[1]:
+                raise InputError(f"X has shape {X.shape}; a precomputed kernel needs the products of all rows, (n, n).")
+            if not np.allclose(X, X.T, rtol=1e-6, atol=1e-6 * float(np.abs(X).max())):
+                raise InputError("The precomputed kernel is not symmetric: k(x, y) must be k(y, x).")
+        return SpanMap.of(X, self._kernel(X), news=self.news)
+
+    def _approximation(self, X: Floats) -> SpanMap | FourierMap:
+        rng = check_random_state(self.random_state)
+        if self.approx == "fourier":
+            return FourierMap.of(self._kernel(X), X.shape[1], max(1, int(self.n_components) // 2), rng)
+        some = np.sort(rng.permutation(len(X))[: int(self.n_components)])
+        return SpanMap.of(X[some], self._kernel(X), news=self.news)
+
+    def _kernel(self, X: Floats) -> Kernel:
+        return Kernel.of(
+            X, self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, parameters=self.kernel_params
+        )
+
+    def _of_focus(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in OF_FOCUS}
+
+    def _rows(self, X: Any) -> tuple[Floats, npt.DTypeLike]:
+        check_is_fitted(self, "focus_")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X.astype(np.float64), X.dtype
+
+    def _way_back(self) -> WayBack:
+        if isinstance(self.map_, FourierMap) or self.map_.kernel.name == PRECOMPUTED:
+            raise InputError(
+                f"There is no way back from {self.map_}: no row is known there. Use approx=None or 'nystroem', with a "
+                "kernel of rows."
+            )
+        return WayBack.of(self.map_)
+
+    @property
+    def distraction_(self) -> Floats:
+        """How distracting each direction is, largest first."""
+        return self.focus_.distraction_
+
+    @property
+    def debiased_distraction_(self) -> Floats:
+        """Distraction as it would read with endless rows per set."""
+        return self.focus_.debiased_distraction_
+
+    @property
+    def kinds_(self) -> npt.NDArray[Any]:
+        """Say of each direction whether it is distracting, descriptive or constant."""
+        return self.focus_.kinds_
+
+    @property
+    def n_removed_(self) -> int:
+        """How many directions are removed."""
+        return self.focus_.n_removed_
+
+    @property
+    def cutoff_(self) -> float:
+        """The least distraction that is removed."""
+        return self.focus_.cutoff_
+
+    @property
+    def moments_(self) -> Moments:
+        """All that is remembered of the coordinates."""
+        return self.focus_.moments_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.focus_._n_features_out
+
+    def _check(self) -> None:
+        """Refuse settings that make no sense for any rows; the kernel and Focus look at theirs."""
+        if self.approx is not None and not (isinstance(self.approx, str) and self.approx in APPROXIMATIONS):
+            raise InputError(f"approx is {self.approx!r}; expected None, 'nystroem' or 'fourier'.")
+        whole = isinstance(self.n_components, Integral) and not isinstance(self.n_components, bool)
+        if not whole or not 1 <= int(self.n_components) <= MOST_ROWS:
+            raise InputError(f"n_components is {self.n_components!r}; expected a whole number from 1 to {MOST_ROWS}.")
+        if not isinstance(self.news, bool):
+            raise InputError(f"news is {self.news!r}; expected True or False.")
+        is_rbf = isinstance(self.kernel, str) and self.kernel == "rbf"
+        if self.approx == "fourier" and not is_rbf:
+            raise InputError(f"kernel is {self.kernel!r}; approx='fourier' is for 'rbf' alone. Use approx='nystroem'.")
+        if self.approx is not None and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+            raise InputError("A precomputed kernel holds every product already: use approx=None.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        return tags
