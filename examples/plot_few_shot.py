@@ -7,10 +7,6 @@ recognised from one lit example each, by the nearest one. Nobody taught anything
 
 How much to remove is chosen with scikit-learn alone: some teaching sets are held out and recognised in the same way.
 """
-# ruff: noqa: D205, D400
-
-# %%
-# Sets that teach: six digits, held in eight ways each, under light. Rows of one set differ by handwriting and light.
 
 import warnings
 
@@ -27,6 +23,9 @@ from sklearn.preprocessing import StandardScaler
 from undistract import EvidenceWarning, Focus
 from undistract.sets.light import lit
 from undistract.sets.orientations import orientations
+
+# %%
+# Sets that teach: six digits, held in eight ways each, under light. Rows of one set differ by handwriting and light.
 
 TAUGHT, UNSEEN, AMPLITUDE = (0, 2, 3, 5, 6, 8), (1, 4, 7, 9), 0.5
 scans = load_digits()
@@ -76,6 +75,8 @@ lines = {
 }
 for words, shares in lines.items():
     print(f"{words}: {', '.join(f'{share:.0%}' for share in shares)} with 1 to 5 examples of each")
+raw, better = (shares[0] for shares in lines.values())
+print(f"recognised from one example: raw {raw:.2f}, FOCUS {better:.2f}")
 
 # %%
 # For use: learn once, keep it as it is, and show any classifier a few examples of what is new.
@@ -84,7 +85,7 @@ shown = np.concatenate([np.flatnonzero(names == digit)[:1] for digit in UNSEEN])
 classifier = make_pipeline(FrozenEstimator(search.best_estimator_), KNeighborsClassifier(1, metric="cosine"))
 classifier.fit(rows[shown], names[shown])
 
-figure = plt.figure(figsize=(9, 4), layout="constrained")
+figure = plt.figure(figsize=(9, 3.3), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1, 1.3))
 cleaned = search.best_estimator_["focus"].denoise(rows)
 for place, (row, after) in enumerate(zip(rows[shown], cleaned[shown], strict=True)):

@@ -20,6 +20,12 @@ CLAIMS = {
     "plot_retrieval.py": (r"same digit among the first \d", 0.1),
     "plot_clustering.py": (r"agreement with the digits \(adjusted Rand\)", 0.5),
     "plot_denoising.py": ("root mean square error", -1.0),
+    "plot_few_shot.py": ("recognised from one example", 0.15),
+    "plot_soft_removal.py": ("average precision of both", 0.1),
+    "plot_human_in_the_loop.py": ("average precision on images that nobody looked at", 0.4),
+    "plot_alarms.py": ("share of the leaks' rows that alarm", 0.5),
+    "plot_two_sites.py": ("average precision", 0.8),
+    "plot_how_many_sets.py": ("average precision with all sets", 0.15),
 }
 # What is drawn is saved after the script has run: it must not know that somebody looks.
 SHOWING = """
