@@ -1,15 +1,19 @@
 """The methods: moments of the teaching sets → a map of rows, at all the settings that are tried.
 
-They are those of the quality benchmark, with more settings, and four more:
+They are those of the quality benchmark, with more settings, and five more:
 
     FOCUS counted      so many directions removed, the most distracting first
     FOCUS graded       (I + strength/v · Σ λ/(1-λ) a aᵀ)^(-1/2) x over all patterns a, at their own length
+    FOCUS weighted     √((1-λ)/(2-λ)) · wᵀx, every reading w of length one in within + ridge·v·I, which also replaces
+                       within in the eigenproblem: RCA, where each reading counts by how far it tells sets apart
     FOCUS and LDA      [ unit(FOCUS x), √share · unit(LDA x) ], two views of a row, each of length one
     RCA and LDA        the same with RCA in the place of FOCUS: a control
 
 v is the mean variance of the features. With λ in the place of λ/(1-λ) the patterns sum up to `within`, and the second
-would be RCA: odds shrink what distracts more than what tells sets apart. Two views are more than FOCUS: they also weigh
-what tells the teaching sets apart. They stand under their own name.
+would be RCA: odds shrink what distracts more than what tells sets apart. The weights of the third make the product of
+two rows the likelihood that they are of one set, where sets and rows are Gaussian (Ioffe 2006; Prince and Elder 2007)
+and the cushion is what unseen sets may differ by in any direction. The last three are more than FOCUS: they also
+magnify what tells the teaching sets apart. They stand under their own names.
 """
 
 from __future__ import annotations
@@ -25,6 +29,9 @@ from benchmarks.quality.methods import (
     RAW,
     Learned,
     Method,
+    _matrix,
+    _root_of_between,
+    _whitening,
     grid,
     lda,
     nap,
@@ -36,7 +43,7 @@ from undistract.arrays import Floats, Rows
 
 COUNTS = (2, 5, 20, 50, 100, 200, 400)
 CUSHIONS = (1e-2, 0.1)
-COUNTED, GRADED = "FOCUS counted", "FOCUS graded"
+COUNTED, GRADED, WEIGHTED = "FOCUS counted", "FOCUS graded", "FOCUS weighted"
 TWO_VIEWS, CONTROL, AUGMENTED = "FOCUS and LDA", "RCA and LDA", "augmentation"
 
 
@@ -60,7 +67,7 @@ def focus_counted(moments: Moments, cushion: float, n_remove: int) -> Learned | 
 def focus_graded(moments: Moments, cushion: float, strength: float) -> Learned:
     """Shrink every direction by how distracting it is, and by how much rows vary along it."""
     values, directions = _odds(moments, cushion)
-    mean_variance = float(np.trace(moments.total)) / moments.n_features
+    mean_variance = float(np.trace(_matrix(moments, "total"))) / moments.n_features
     shrunk = directions / np.sqrt(1 + strength * values / mean_variance)
     return Learned(lambda X: X @ shrunk.astype(X.dtype), 0)
 
@@ -73,6 +80,25 @@ def _odds(moments: Moments, cushion: float) -> tuple[Floats, Floats]:
     roots = spectrum.patterns * np.sqrt(distraction / (1 - distraction))
     values, vectors = eigh(roots @ roots.T, driver="evd", check_finite=False)
     return np.maximum(values, 0), vectors
+
+
+def focus_weighted(moments: Moments, cushion: float, ridge: float) -> Learned:
+    """Whiten by what varies inside sets, and let every reading count by how far it tells sets apart.
+
+    In whitened coordinates y the readings are the eigenvectors of S = diag(c) + F Fᵀ, their eigenvalues (1-λ)/λ, and
+    their weights S/(1 + 2S). No eigenvector is needed: with D = 1 + 2c and K = (I + 2 Fᵀ D⁻¹ F)⁻¹ (Woodbury)
+
+        yᵀ S/(1 + 2S) y  =  Σ c/D · y²  +  ‖K^½ Fᵀ D⁻¹ y‖²
+    """
+    roots, directions = _whitening(moments, ridge)
+    mean_variance = float(np.trace(_matrix(moments, "total"))) / moments.n_features
+    granted = cushion * mean_variance * roots**2  # c
+    share = 1 / (1 + 2 * granted)
+    apart = roots[:, None] * (directions.T @ _root_of_between(moments))  # F (d, b)
+    inner = np.linalg.inv(np.eye(apart.shape[1]) + 2 * apart.T @ (share[:, None] * apart))
+    low = (share[:, None] * apart) @ np.linalg.cholesky(inner)
+    readings = (directions * roots) @ np.hstack([np.diag(np.sqrt(granted * share)), low])
+    return Learned(lambda X: (X - moments.mean) @ readings, 0)
 
 
 def two_views(moments: Moments, cushion: float, n_remove: int, ridge: float, share: float) -> Learned | None:
@@ -105,6 +131,8 @@ def _unit(Z: Rows) -> Rows:
 
 RIDGES = (0.1, 1.0)
 SHARES = (0.25, 0.5)
+PAIRS = ((1e-3, 0.1), (1e-3, 0.3), (1e-2, 1e-2), (1e-2, 0.1), (0.1, 0.1), (0.1, 1.0))
+WEIGHTS = tuple({"cushion": cushion, "ridge": ridge} for cushion, ridge in PAIRS)
 METHODS = (
     RAW,
     Method("PCA drop-top", pca_drop_top, grid(k=COUNTS)),
@@ -114,6 +142,7 @@ METHODS = (
     AUTOMATIC,
     Method(COUNTED, focus_counted, grid(cushion=CUSHIONS, n_remove=COUNTS)),
     Method(GRADED, focus_graded, grid(cushion=CUSHIONS[:1], strength=(1.0, 10.0, 100.0))),
+    Method(WEIGHTED, focus_weighted, WEIGHTS),
     Method(TWO_VIEWS, two_views, grid(cushion=CUSHIONS[:1], n_remove=(100, 200), ridge=RIDGES, share=SHARES)),
     Method(CONTROL, control, grid(whitening=(1e-3, 1e-2), ridge=RIDGES, share=SHARES[1:])),
 )

@@ -5,7 +5,8 @@ Examples are drawn at random, the same for every method; what was not drawn is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def accuracies(task: Task, change: Callable[[Rows], Rows], mean: Rows) -> Mappin
     for distance, between in _distances(seen, seen).items():
         for shown in SHOWN:
             right = [
-                np.mean(owner[drawn[between[np.ix_(others, drawn)].argmin(axis=1)]] == owner[others])
+                np.mean((owner[drawn[between[:, drawn].argmin(axis=1)]] == owner)[others])
                 for drawn, others in draws(owner, shown)
             ]
             found[distance, shown] = float(np.mean(right))
@@ -50,14 +51,17 @@ def augmented(task: Task, copies: int, mean: Rows) -> Mapping[tuple[str, int], f
     return {key: float(np.mean(values)) for key, values in found.items()}
 
 
-def draws(owner: Ints, shown: int) -> Iterator[tuple[Ints, Ints]]:
+def draws(owner: Ints, shown: int) -> tuple[tuple[Ints, Ints], ...]:
     """Draw examples of each class, several times: which rows are shown, and which are not."""
+    return _draws(tuple(owner.tolist()), shown)
+
+
+@lru_cache(maxsize=len(SHOWN))  # all methods of a task see the same
+def _draws(owner: tuple[int, ...], shown: int) -> tuple[tuple[Ints, Ints], ...]:
+    members = [np.flatnonzero(np.array(owner) == one) for one in sorted(set(owner))]
     rng = np.random.default_rng(shown)
-    for _ in range(N_DRAWS):
-        drawn = np.concatenate(
-            [rng.choice(np.flatnonzero(owner == one), shown, replace=False) for one in np.unique(owner)]
-        )
-        yield drawn, np.setdiff1d(np.arange(len(owner)), drawn)
+    drawn = [np.concatenate([rng.choice(rows, shown, replace=False) for rows in members]) for _ in range(N_DRAWS)]
+    return tuple((some, np.setdiff1d(np.arange(len(owner)), some)) for some in drawn)
 
 
 def _drawn_on(task: Task, examples: Rows, rng: np.random.Generator) -> Rows:

@@ -6,12 +6,13 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 pytest.importorskip("pandas")
 
 from benchmarks.few_shot import page
 from benchmarks.few_shot.distortions import DISTORTIONS, light, pen, slant
-from benchmarks.few_shot.methods import AUGMENTED, COUNTED, NAMES, focus_graded, two_views
+from benchmarks.few_shot.methods import AUGMENTED, COUNTED, NAMES, focus_graded, focus_weighted, two_views
 from benchmarks.few_shot.recognise import DISTANCES, SHOWN, accuracies, augmented, draws
 from benchmarks.few_shot.run import COLUMNS, PARTS, measure
 from benchmarks.few_shot.tasks import Task, tasks
@@ -131,6 +132,18 @@ def test_grading_shrinks_light_most_and_no_strength_changes_no_distance():
     graded, untouched = (focus_graded(moments, 0.01, strength) for strength in (100.0, 0.0))
     np.testing.assert_allclose(np.linalg.norm(untouched(right)), 1)
     assert np.linalg.norm(graded(right)) < 0.05 < 0.1 < np.linalg.norm(graded(other)) / np.linalg.norm(other)
+
+
+def test_weights_are_those_of_the_spectrum_s_readings():
+    moments = Moments.of(world().taught)
+    cushion, ridge, grain = 0.02, 0.1, float(np.trace(moments.total)) / N_FEATURES * np.eye(N_FEATURES)
+    inside = moments.within + ridge * grain
+    distraction, readings = eigh(inside, inside + moments.between + cushion * grain)
+    readings /= np.sqrt(distraction)  # of length one in what varies inside sets
+    wanted = (readings * (1 - distraction) / (2 - distraction)) @ readings.T
+    rows = np.eye(N_FEATURES) + moments.mean
+    found = focus_weighted(moments, cushion, ridge)(rows)
+    np.testing.assert_allclose(found @ found.T, wanted, atol=1e-10 * np.abs(wanted).max())
 
 
 def test_both_views_have_the_length_they_are_given():
