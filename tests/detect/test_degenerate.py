@@ -9,9 +9,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
+from undistract import Focus, FocusPenalty
 from undistract.detect import (
     DensityRatioDetector,
     DiscriminativeDetector,
@@ -22,6 +24,9 @@ from undistract.detect import (
 )
 from undistract.errors import InputError
 
+TAUGHT = FrozenEstimator(
+    Focus(n_remove=1).fit(np.random.default_rng(1).normal(size=(200, 3)) * [9, 1, 1], sets=np.arange(200) % 10)
+)
 DETECTORS = {
     "discriminative": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, random_state=0),
     "discriminative, raw": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, standardise=False),
@@ -34,6 +39,8 @@ DETECTORS = {
     "forest": detector(IsolationForest(n_estimators=5, random_state=0)),
     "outlier factor": detector(LocalOutlierFactor(n_neighbors=3, novelty=True)),
     "one-class SVM": detector(OneClassSVM()),
+    "penalised": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, penalty=TAUGHT, strength="auto"),
+    "penalised one-class SVM": detector(FocusPenalty(OneClassSVM(kernel="linear"), TAUGHT)),
 }
 
 # scikit-learn's own checks insist on TypeError for sparse rows and for objects that are no numbers.
@@ -132,7 +139,9 @@ USABLE = [
     "more features than rows",
     "a frame",
 ]
-OURS = [name for name in DETECTORS if name not in ("forest", "outlier factor", "one-class SVM")]
+# A penalty was taught on three features, and refuses any other number.
+OTHERS = ("forest", "outlier factor", "one-class SVM", "penalised", "penalised one-class SVM")
+OURS = [name for name in DETECTORS if name not in OTHERS]
 
 
 @pytest.mark.parametrize("name", OURS)

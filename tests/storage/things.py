@@ -85,7 +85,7 @@ def _things():
         "discriminative": discriminative().fit(X),
         "wide discriminative": discriminative(average="margin", cover=False).fit(wide),
         "penalised": discriminative(penalty=focus()).fit(X),
-        "penalised by a frozen focus": discriminative(penalty=FrozenEstimator(focus())).fit(X),
+        "penalised by a frozen focus": discriminative(penalty=FrozenEstimator(focus()), strength="auto").fit(X),
         "sparse combination": SparseCombinationDetector(n_bases=3, size=2, random_state=0).fit(X),
         "density ratio": DensityRatioDetector(reference=X[:20]).fit(X),
         "quantile": Quantile(0.05)(calm()),
