@@ -149,9 +149,8 @@ def yale(part: str, n_seeds: int) -> Iterator[Trial]:
     """Give 28 people under 64 lights to learn from, 10 others to test on."""
     faces = _load("yale_faces/extended_yale_b_48x42.npz")
     images = faces["images"] / np.float32(255)
-    yield from _unseen(
-        "Yale", part, _seeds(part, max(n_seeds, 20) if part == "report" else n_seeds), images, faces["subject"], 28
-    )
+    seeds = _seeds(part, 4 * n_seeds if part == "report" else n_seeds)
+    yield from _unseen("Yale", part, seeds, images, faces["subject"], 28)
 
 
 def coil(part: str, n_seeds: int) -> Iterator[Trial]:
