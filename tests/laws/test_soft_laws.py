@@ -9,6 +9,7 @@ from undistract import Focus, InputError, Moments, Spectrum
 from undistract.algebra import Projection
 from undistract.algebra.soft_filter import SoftFilter, unit
 from undistract.algebra.strength import strengths
+from undistract.algebra.taught import Taught
 
 from .strategies import law, plain_sets, relative, seeds
 from .test_projection_laws import ROUNDING, removed_from, spread
@@ -122,12 +123,10 @@ def lit_sets(light, rng, n_sets=40):
 
 
 def test_the_automatic_strength_follows_the_light():
-    found = [
-        strengths(Spectrum.of(Moments.of(lit_sets(light, np.random.default_rng(0)))), 1)[0] for light in (2, 5, 20)
-    ]
+    found = [strengths(Spectrum.of(Moments.of(lit_sets(light, np.random.default_rng(0)))), 1)[0] for light in (1, 2, 5)]
     assert found[0] < found[1] < found[2]
     # Variances of 2·light² + 1 against 1 or so, squared, and the signal is near the cushion: far above a hundred.
-    assert found[1] > 100
+    assert found[2] > 100**2
 
 
 def test_what_tells_sets_apart_is_shrunk_less():
@@ -148,9 +147,42 @@ def test_where_few_sets_speak_what_varies_is_taken_to_tell_sets_apart_too():
     assert few.evidence.heard < 0.05
     inside = few.distraction[0] * (few.patterns[:, 0] ** 2).sum()
     level = inside / ((few.variances.within - inside) / 199)
-    # Signal as noise: what is left varies as a kept direction does, up to the cushion.
-    assert 0.5 < strengths(few, 1)[0] / level < 5
-    assert strengths(many, 1)[0] > 500
+    # Signal as noise: the deflection makes what is left vary as a kept direction does, up to the cushion.
+    assert 0.5 < np.sqrt(strengths(few, 1)[0]) / level < 5
+    assert strengths(many, 1)[0] > 500**2
+
+
+def wide_sets(rng, lit, n_sets=6):
+    """Few sets of a hundred features; a strong light falls on those that are named."""
+    light = np.linspace(-9, 9, 100)
+    return [
+        rng.normal(size=(40, 100)) + rng.normal(size=100) + (name in lit) * rng.normal(size=(40, 1)) * light
+        for name in range(n_sets)
+    ]
+
+
+def test_a_direction_that_few_sets_show_unevenly_is_not_shrunk_though_it_was_forced_out():
+    rng = np.random.default_rng(0)
+    uneven, even = (Spectrum.of(Moments.of(wide_sets(rng, lit))) for lit in ([0, 1], range(6)))
+    assert uneven.unevenness[0] > 0.5 > 0.25 > even.unevenness[0]
+    assert strengths(uneven, 1)[0] == 0.0
+    assert strengths(even, 1)[0] > 1e4
+    assert strengths(uneven, 1, 100.0)[0] > 90  # a number is believed
+
+
+def test_where_sets_are_many_an_uneven_light_is_shrunk():
+    rng = np.random.default_rng(0)
+    spectrum = Spectrum.of(Moments.of(wide_sets(rng, range(0, 160, 8), n_sets=160)))
+    assert spectrum.unevenness[0] > 0.5
+    assert strengths(spectrum, 1)[0] > 1e4
+
+
+def test_people_are_believed_where_sets_are_not():
+    sets = wide_sets(np.random.default_rng(0), [0, 1])
+    told = Taught(familiar=50 * np.linspace(-1, 1, 100)[None])
+    focus = Focus(removal="soft").fit_moments(Moments.of(sets), taught=told)
+    assert focus.spectrum_.n_told == 1
+    assert strengths(focus.spectrum_, 1)[0] > 100
 
 
 def test_the_strength_is_the_same_from_folded_sums_and_when_only_the_leading_directions_are_known():

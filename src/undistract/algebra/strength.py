@@ -1,12 +1,16 @@
 """The strength of a soft removal: how much rows shrink along each pattern that goes.
 
     γ given     s_i = γ λ_i
-    "auto"      1 + s_i = (n_i / n)² / (b_i / b),  at least 1
+    "auto"      1 + s_i = ((n_i / n)² / (b_i / b))^2c,  at least 1
 
 n_i is how much rows vary inside sets along pattern i, b_i how much sets differ there with the cushion granted; n and b
 are the means over what is kept. Of all weights that a sum of squares can give to directions, signal over noise squared
-makes a stranger stand out best (the deflection), where strangers differ as sets do. It reads the spectrum alone:
-held-out sets do no better (benchmarks/strength_study.py, docs/soft.md).
+makes a stranger stand out best (the deflection), where strangers differ as sets do. It is squared for detectors that
+look at one feature at a time, whatever its scale: they see what is left of a light wherever nothing else is.
+
+c is how far the sets are believed: 1 where they are many or vary alike, as the automatic cut-off asks. Where they are
+few and vary unevenly, a direction that somebody forces out is shrunk less, or not at all. All of it is read off the spectrum: held-out
+sets do no better (benchmarks/strength_study.py, docs/soft.md).
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from undistract.algebra.cutoff import MOST_UNEVEN
 from undistract.algebra.spectrum import Spectrum
 from undistract.arrays import Floats
 from undistract.errors import InputError
@@ -58,7 +63,7 @@ def strengths(spectrum: Spectrum, n_removed: int, strength: float | str = "auto"
     >>> spectrum = Spectrum.of(Moments.of(sets))
     >>> strengths(spectrum, 1, 100.0).round(1)
     array([92.4])
-    >>> strengths(spectrum, 1).round(-2)
+    >>> np.sqrt(strengths(spectrum, 1)).round(-2)
     array([7200.])
     """
     check_strength(strength)
@@ -88,5 +93,15 @@ def _automatic(spectrum: Spectrum, n_removed: int) -> Floats:
     kept_apart = heard * (total - within) / n_kept + usual * kept_inside + spectrum.cushion
     noise = np.minimum(inside / kept_inside, MOST_AUTOMATIC)
     signal = np.maximum(apart, least) / max(kept_apart, least)
-    found: Floats = np.clip(noise**2 / signal - 1, 0.0, MOST_AUTOMATIC)
-    return found
+    weights = np.minimum(np.maximum(noise**2 / signal, 1.0), MOST_AUTOMATIC) ** (2 * _belief(spectrum, n_removed))
+    return np.asarray(np.minimum(weights - 1, MOST_AUTOMATIC))
+
+
+def _belief(spectrum: Spectrum, n_removed: int) -> Floats:
+    """Say how far the sets are believed about each direction that goes, 0 to 1; people are believed."""
+    n_told = min(spectrum.n_told, n_removed)
+    read = spectrum.unevenness[n_told:n_removed]
+    sure = spectrum.evidence.speaks or not read.size
+    # All of it up to the bound of the automatic cut-off, and nothing from twice that on.
+    belief = 1.0 if sure else float(np.clip(2 - read.mean() / MOST_UNEVEN, 0.0, 1.0))
+    return np.repeat([1.0, belief], [n_told, n_removed - n_told])
