@@ -99,7 +99,7 @@ def encode(shape: Architecture, weights: Weights, rows: Floats) -> tuple[Floats,
     In double precision: a row reads the same in any batch, up to the last bits.
     """
     with torch.device("meta"):  # no weights are drawn only to be replaced
-        network = Network(shape).eval()
+        network = Network(shape).train(False)
     learned = {name: torch.from_numpy(array.astype(np.float64)) for name, array in weights.items()}
     network.load_state_dict(learned, assign=True)
     content, news = np.empty((len(rows), shape.n_components)), np.empty((len(rows), shape.n_features))

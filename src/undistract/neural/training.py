@@ -74,7 +74,7 @@ def train(shape: Architecture, how: Training, rows: Floats, sets: Ints, held_out
             steps.step()
             of_batches.append(value.item())
         losses.append(np.mean(of_batches))
-        network.eval()
+        network.train(False)
         if len(judges):
             with torch.no_grad():
                 judged.append(measured(network, judges).item())
