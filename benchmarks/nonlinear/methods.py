@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from benchmarks.nonlinear import kernel
 from benchmarks.quality import methods as linear
 from benchmarks.quality.methods import Learned, Setting, grid
 from benchmarks.quality.trials import Ints, Rows
@@ -50,4 +52,8 @@ METHODS: list[Method] = [
     Method("NAP", on_moments(linear.nap), grid(k=linear.COUNTS)),
     Method("RCA", on_moments(linear.rca), grid(ridge=linear.RIDGES)),
     Method("LDA", on_moments(linear.lda), grid(ridge=linear.RIDGES, q=(10, linear.ALL))),
+    Method("kernel", kernel.by_default),
+    Method("kernel Nyström", partial(kernel.by_default, approx="nystroem")),
+    Method("kernel Fourier", partial(kernel.by_default, approx="fourier")),
+    Method("kernel chosen", kernel.chosen, kernel.SETTINGS),
 ]

@@ -7,6 +7,7 @@ A mean is over seeds and their tests; an interval is 95 % of 1000 means of seeds
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,11 @@ METHODS = ("raw", "linear", "linear fixed", "LDA", "neural", "neural convolution
 N_DRAWS = 1000
 
 
-def quality(results: pd.DataFrame) -> pd.DataFrame:
+def quality(results: pd.DataFrame, methods: Sequence[str] = METHODS) -> pd.DataFrame:
     """Give mean average precision with its interval, tasks and detectors by methods."""
     found = results[results.part == "report"]
     cells = found.groupby(["task", "detector", "method"], sort=False).apply(_cell, include_groups=False).unstack()
-    return cells[[name for name in METHODS if name in cells]].fillna("–")
+    return cells[[name for name in methods if name in cells]].fillna("–")
 
 
 def choices(results: pd.DataFrame) -> pd.DataFrame:
@@ -41,9 +42,9 @@ def choices(results: pd.DataFrame) -> pd.DataFrame:
     return means.assign(mean=means.mean(axis=1, skipna=False))
 
 
-def cost(results: pd.DataFrame) -> pd.DataFrame:
+def cost(results: pd.DataFrame, methods: Sequence[str] = ("linear", "neural", "neural convolutional")) -> pd.DataFrame:
     """Give the CPU seconds of learning; tasks that share their training rows share a training."""
-    found = results[(results.part == "report") & results.method.isin(["linear", "neural", "neural convolutional"])]
+    found = results[(results.part == "report") & results.method.isin(methods)]
     paid = found[~found.task.str.contains("patch|person")].drop_duplicates(["task", "seed", "method"])
     paid = paid[paid.average_precision.notna()]
     return paid.groupby(["task", "method"], sort=False).seconds.mean().unstack().round(1)
