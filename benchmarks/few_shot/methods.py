@@ -1,18 +1,19 @@
 """The methods: moments of the teaching sets → a map of rows, at all the settings that are tried.
 
-They are those of the quality benchmark, with more settings, and five more:
+They are those of the quality benchmark, with more settings, and six more:
 
     FOCUS counted      so many directions removed, the most distracting first
     FOCUS graded       (I + strength/v · Σ λ/(1-λ) a aᵀ)^(-1/2) x over all patterns a, at their own length
     FOCUS weighted     √((1-λ)/(2-λ)) · wᵀx, every reading w of length one in within + ridge·v·I, which also replaces
                        within in the eigenproblem: RCA, where each reading counts by how far it tells sets apart
+    PLDA               the same without a cushion: a control
     FOCUS and LDA      [ unit(FOCUS x), √share · unit(LDA x) ], two views of a row, each of length one
     RCA and LDA        the same with RCA in the place of FOCUS: a control
 
 v is the mean variance of the features. With λ in the place of λ/(1-λ) the patterns sum up to `within`, and the second
 would be RCA: odds shrink what distracts more than what tells sets apart. The weights of the third make the product of
 two rows the likelihood that they are of one set, where sets and rows are Gaussian (Ioffe 2006; Prince and Elder 2007)
-and the cushion is what unseen sets may differ by in any direction. The last three are more than FOCUS: they also
+and the cushion is what unseen sets may differ by in any direction. The last four are more than FOCUS: they also
 magnify what tells the teaching sets apart. They stand under their own names.
 """
 
@@ -43,7 +44,7 @@ from undistract.arrays import Floats, Rows
 
 COUNTS = (2, 5, 20, 50, 100, 200, 400)
 CUSHIONS = (1e-2, 0.1)
-COUNTED, GRADED, WEIGHTED = "FOCUS counted", "FOCUS graded", "FOCUS weighted"
+COUNTED, GRADED, WEIGHTED, UNCUSHIONED = "FOCUS counted", "FOCUS graded", "FOCUS weighted", "PLDA"
 TWO_VIEWS, CONTROL, AUGMENTED = "FOCUS and LDA", "RCA and LDA", "augmentation"
 
 
@@ -97,7 +98,8 @@ def focus_weighted(moments: Moments, cushion: float, ridge: float) -> Learned:
     apart = roots[:, None] * (directions.T @ _root_of_between(moments))  # F (d, b)
     inner = np.linalg.inv(np.eye(apart.shape[1]) + 2 * apart.T @ (share[:, None] * apart))
     low = (share[:, None] * apart) @ np.linalg.cholesky(inner)
-    readings = (directions * roots) @ np.hstack([np.diag(np.sqrt(granted * share)), low])
+    white = directions * roots
+    readings = np.hstack([white * np.sqrt(granted * share), white @ low])
     return Learned(lambda X: (X - moments.mean) @ readings, 0)
 
 
@@ -131,8 +133,6 @@ def _unit(Z: Rows) -> Rows:
 
 RIDGES = (0.1, 1.0)
 SHARES = (0.25, 0.5)
-PAIRS = ((1e-3, 0.1), (1e-3, 0.3), (1e-2, 1e-2), (1e-2, 0.1), (0.1, 0.1), (0.1, 1.0))
-WEIGHTS = tuple({"cushion": cushion, "ridge": ridge} for cushion, ridge in PAIRS)
 METHODS = (
     RAW,
     Method("PCA drop-top", pca_drop_top, grid(k=COUNTS)),
@@ -142,7 +142,8 @@ METHODS = (
     AUTOMATIC,
     Method(COUNTED, focus_counted, grid(cushion=CUSHIONS, n_remove=COUNTS)),
     Method(GRADED, focus_graded, grid(cushion=CUSHIONS[:1], strength=(1.0, 10.0, 100.0))),
-    Method(WEIGHTED, focus_weighted, WEIGHTS),
+    Method(WEIGHTED, focus_weighted, grid(cushion=(1e-4, 1e-3, *CUSHIONS), ridge=(1e-2, 0.1, 0.3, 1.0))),
+    Method(UNCUSHIONED, focus_weighted, grid(cushion=(0.0,), ridge=(1e-2, 0.1, 0.3, 1.0))),
     Method(TWO_VIEWS, two_views, grid(cushion=CUSHIONS[:1], n_remove=(100, 200), ridge=RIDGES, share=SHARES)),
     Method(CONTROL, control, grid(whitening=(1e-3, 1e-2), ridge=RIDGES, share=SHARES[1:])),
 )

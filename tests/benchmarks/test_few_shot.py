@@ -16,6 +16,7 @@ from benchmarks.few_shot.methods import AUGMENTED, COUNTED, NAMES, focus_graded,
 from benchmarks.few_shot.recognise import DISTANCES, SHOWN, accuracies, augmented, draws
 from benchmarks.few_shot.run import COLUMNS, PARTS, measure
 from benchmarks.few_shot.tasks import Task, tasks
+from benchmarks.quality.methods import AUTOMATIC
 from undistract import Moments, Spectrum
 from undistract.sets.light import gradients
 
@@ -185,6 +186,13 @@ def test_the_page_shows_what_the_results_say():
     for name, table in page.tables(page.read()).items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text
     assert set(NAMES) == set(page.read().method)
+
+
+def test_one_picture_of_a_stranger_is_worth_25_points_more_than_raw():
+    found = page.chosen(page.read())["1"].groupby(["task", "distance", "method"]).mean()
+    for distance in DISTANCES:
+        yale = found["Yale", distance]
+        assert yale[AUTOMATIC.name] > yale["raw"] + 0.25
 
 
 def test_letters_teach_and_digits_are_asked_for(data):
