@@ -10,6 +10,7 @@ import click
 import undistract
 from undistract.cli import main
 from undistract.cli.commands import COMMANDS
+from undistract.extras import MissingExtraError
 
 # The rooms whose names people use, in the order of a row's way; the first holds what most people need.
 ROOMS = {
@@ -41,7 +42,7 @@ def write_room_pages(folder: Path) -> list[str]:
     pages, kept = {}, set[str]()
     for number, (room, names) in enumerate(public_names().items()):
         title = f"{ROOMS[room]}: ``{room}``"
-        found = {name: getattr(import_module(room), name.rpartition(".")[2]) for name in names}
+        found = {name: _value(room, name) for name in names}
         plain = {name: value for name, value in found.items() if not callable(value)}
         listed = "\n".join(f"   {name}" for name in names if name not in plain)
         values = "\n".join(f"``{name}`` : {_in_words(value)}\n" for name, value in plain.items())
@@ -67,6 +68,14 @@ def write_command_pages(folder: Path) -> list[str]:
                 f"{title}\n{'=' * len(title)}\n\n{line}\n\n.. code-block:: text\n\n{told}\n"
             )
     return _write(folder, pages)
+
+
+def _value(room: str, name: str) -> object:
+    """Fetch what a name stands for; what needs a library that is not installed is taken for a class."""
+    try:
+        return getattr(import_module(room), name.rpartition(".")[2])
+    except MissingExtraError:
+        return type
 
 
 def _in_words(value: object) -> str:
