@@ -47,8 +47,10 @@ autodoc_member_order = "bysource"
 # PyTorch is large, and a page about it can do without.
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True
+# Types are words, not names to link to; attributes are listed as parameters are.
+napoleon_use_param = napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
+toc_object_entries_show_parents = "hide"
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -57,7 +59,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "write_computation_times": False,  # its page loads scripts of others
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.FirstExampleFirst",
 }
 
 html_theme = "pydata_sphinx_theme"
