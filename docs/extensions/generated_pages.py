@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import click
 
@@ -12,43 +13,30 @@ from undistract.cli import main
 from undistract.cli.commands import COMMANDS
 from undistract.extras import MissingExtraError
 
-# The rooms whose names people use, in the order of a row's way; the first holds what most people need.
-ROOMS = {
-    "undistract": "The names that most people need",
-    "undistract.sets": "Where rows come from",
-    "undistract.features": "Frames become rows",
-    "undistract.algebra": "The mathematics",
-    "undistract.neural": "By a neural network",
-    "undistract.parallel": "By many workers",
-    "undistract.detect": "Scores, thresholds, alarms",
-    "undistract.review": "What people say",
-    "undistract.workflow": "The story in a few functions",
-}
-
 
 def public_names() -> dict[str, list[str]]:
-    """Every public name by its room, in full; what is offered at the top is not listed again below it."""
+    """Every public name by its room, in full: the package itself comes first, and its names are not listed again."""
     at_the_top = set(undistract.__all__)
-    return {
-        room: [
-            f"{room}.{name}" for name in import_module(room).__all__ if room == "undistract" or name not in at_the_top
-        ]
-        for room in ROOMS
-    }
+    found = {"undistract": [f"undistract.{name}" for name in undistract.__all__]}
+    for room in sorted(info.name for info in iter_modules(undistract.__path__, "undistract.") if info.ispkg):
+        names = [name for name in getattr(import_module(room), "__all__", ()) if name not in at_the_top]
+        if names:
+            found[room] = [f"{room}.{name}" for name in names]
+    return found
 
 
 def write_room_pages(folder: Path) -> list[str]:
     """Write a page for each room; autosummary reads them and makes a page for each name. Return their paths."""
     pages, kept = {}, set[str]()
     for number, (room, names) in enumerate(public_names().items()):
-        title = f"{ROOMS[room]}: ``{room}``"
+        title, about = f"``{room}``", (import_module(room).__doc__ or "").strip().splitlines()[0]
         found = {name: _value(room, name) for name in names}
         plain = {name: value for name, value in found.items() if not callable(value)}
         listed = "\n".join(f"   {name}" for name in names if name not in plain)
         values = "\n".join(f"``{name}`` : {_in_words(value)}\n" for name, value in plain.items())
         kept |= {f"{name}.rst" for name in names if name not in plain}
-        pages[f"{number}-{room}.rst"] = (
-            f"{title}\n{'=' * len(title)}\n\n.. autosummary::\n   :toctree: ../names\n\n{listed}\n\n{values}"
+        pages[f"{number:02}-{room}.rst"] = (
+            f"{title}\n{'=' * len(title)}\n\n{about}\n\n.. autosummary::\n   :toctree: ../names\n\n{listed}\n\n{values}"
         )
     _remove_others(folder.parent / "names", kept)
     return _write(folder, pages)
