@@ -25,6 +25,8 @@ from undistract.algebra.strength import check_strength, strengths
 from undistract.arrays import Floats, Rows, multiplying
 from undistract.errors import InputError
 
+SQUARABLE = 1e150  # what is longer leaves the range of doubles when it is squared
+
 
 @dataclass(frozen=True, eq=False)
 class Projection(ABC):
@@ -112,6 +114,9 @@ class Projection(ABC):
 
     def ignored_share(self, deviations: Rows) -> Floats:
         """How much of each deviation's squared length lies in the span of the removed patterns, (n,), 0 to 1."""
+        reach = np.abs(deviations).max(axis=1, keepdims=True, initial=0.0)
+        if reach.max(initial=0.0) > SQUARABLE:
+            deviations = deviations / np.where(reach > 0, reach, 1.0)  # a share has no unit
         kept = (self.complement.coordinates(deviations) ** 2).sum(axis=1)
         whole = (deviations**2).sum(axis=1)
         share: Floats = np.clip(1.0 - kept / np.where(whole > 0, whole, 1.0), 0.0, 1.0) * (whole > 0)

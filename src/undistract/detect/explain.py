@@ -129,7 +129,8 @@ def explain(
     if not (chosen.min() >= 0 and chosen.max() < len(context)):
         raise InputError(f"rows go from {chosen.min()} to {chosen.max()}, but X has rows 0 to {len(context) - 1}.")
     names = _names(watch, context.shape[1], feature_names)
-    deviations = context[chosen] - np.median(context, axis=0)  # (r, d)
+    # Half of it, twice: the mean of two values at 1e308 is one of them, their sum is none.
+    deviations = context[chosen] - 2 * np.median(context / 2, axis=0)  # (r, d)
     ignored = watch.focus_.projection_.ignored_share(deviations)
     exact = hasattr(watch.detector_, "parts")
     if exact:

@@ -24,7 +24,7 @@ from undistract.detect.scores import Detector, Scores, turned
 from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.progress import watched
-from undistract.sets.feature_set import FeatureSet
+from undistract.sets.feature_set import FeatureSet, listed_sets
 
 
 def calibrated(
@@ -180,7 +180,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> watch.focus_.n_removed_, len(watch.scores_)
         (1, 600)
         """
-        every = list(sets)
+        every = listed_sets(sets)
         samples = list(map(samples_for(len(every), n_known, seed), range(len(every))))
         sampled = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
         focus = clone(self.focus).fit_sets(watched(sampled, total=len(every), what="Learning sets", progress=progress))

@@ -131,7 +131,9 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
         distances = np.sqrt(nearest)
         score = distances.mean(axis=1) if self.how == "mean" else distances[:, -1]
         with np.errstate(over="ignore"):
-            return np.asarray(np.minimum(score * self._standard.scale, np.finfo(np.float64).max))
+            # By its exponent: one unit of rows at 1e308 is beyond the range of doubles, and no unit of it is still 0.
+            units = np.ldexp(score * self._standard.spread, self._standard.exponent)
+            return np.asarray(np.minimum(units, np.finfo(np.float64).max))
 
     def _quick(self, rows: Rows, own: NDArray[np.intp], n_candidates: int) -> tuple[Rows, NDArray[np.bool_]]:
         """Find the k smallest squared distances (n, k), and whether surely no row was overlooked (n,)."""

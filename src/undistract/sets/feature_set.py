@@ -226,3 +226,25 @@ def _in_chunks(items: Any) -> Iterator[Any]:
         pair = isinstance(item, tuple) and len(item) == 2
         name, rows = item if pair else (number, item)
         yield item if mapping_of(rows) is None else FeatureSet(name, rows)
+
+
+def listed_sets(sets: Any) -> list[FeatureSet]:
+    """Return sets as a list; what holds none is refused, with how to make them.
+
+    Examples
+    --------
+    >>> [one.name for one in listed_sets(FeatureSet(day, [[1.0, 2.0]]) for day in ("mon", "tue"))]
+    ['mon', 'tue']
+    >>> listed_sets({"mon": [[1.0, 2.0]]})
+    Traceback (most recent call last):
+    ...
+    undistract.errors.InputError: Sets came as a dict of str; expected FeatureSets. Make each with FeatureSet(name...
+    """
+    every = list(sets) if isinstance(sets, Iterable) and not isinstance(sets, str) else None
+    if every is None or not all(hasattr(one, "chunks") and hasattr(one, "name") for one in every):
+        inside = "" if not every else f" of {type(every[0]).__name__}"
+        raise InputError(
+            f"Sets came as a {type(sets).__name__}{inside}; expected FeatureSets. Make each with FeatureSet(name, rows) "
+            "or find them with read_sets(paths)."
+        )
+    return every

@@ -16,7 +16,7 @@ from undistract.detect.focus_detector import calibrated
 from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.progress import watched
-from undistract.sets.feature_set import FeatureSet
+from undistract.sets.feature_set import FeatureSet, listed_sets
 from undistract.workflow.checkpoints import sum_up_with_checkpoint
 from undistract.workflow.model import Model
 from undistract.workflow.on_cluster import gather_on
@@ -77,7 +77,7 @@ def learn(
     >>> model.focus.n_removed_
     1
     """
-    every = list(sets)
+    every = listed_sets(sets)
     if not every:
         raise InputError("There are no sets to learn from. Give at least two, each with the rows of one context.")
     wanted, how = focus or Focus(), reading or Reading()

@@ -16,7 +16,7 @@ from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_al
 from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.progress import watched
-from undistract.sets.feature_set import FeatureSet
+from undistract.sets.feature_set import FeatureSet, listed_sets
 from undistract.storage import load, save
 from undistract.workflow.model import Model
 from undistract.workflow.on_cluster import each_on
@@ -137,7 +137,7 @@ def score(
     """
     own = adapt or isinstance(model.watch, Focus)
     way = _by_its_own_rows if own else _by_known_rows
-    every = list(sets)
+    every = listed_sets(sets)
     model = model.without_expired(time() if now is None else now)
     scored = partial(_scored, way, model)
     results = map(scored, every) if cluster is None else each_on(cluster, scored, every)
@@ -186,7 +186,7 @@ def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
     focus, rows, times = model.in_context(one.name).focus, one.rows, one.times
     detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
-    return Scored(after, before, focus.projection_.ignored_share(rows - np.median(rows, axis=0)), one.source)
+    return Scored(after, before, focus.projection_.ignored_share(rows - 2 * np.median(rows / 2, axis=0)), one.source)
 
 
 def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
