@@ -17,7 +17,7 @@ help:
 	@echo "make check    formatting, lint, types and the map of imports"
 	@echo "make docs     the site, out/docs/index.html; runs the gallery, fetches nothing; any warning is an error"
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
-	@echo "make fuzz     bombs, 20 000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
+	@echo "make fuzz     bombs, 5000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
 	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
 	@echo "make release-check   wheel and sdist built; the wheel alone in an empty environment runs the demo (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"

@@ -1,6 +1,6 @@
 """Our own parsers under bytes that nobody meant: each is read, or refused with one of our errors; nothing else.
 
-    python -m tests.campaigns.parsers [--runs 20000] [--only spec config ...]
+    python -m tests.campaigns.parsers [--runs 5000] [--only spec config ...]
 
 With atheris (extra `fuzz`) the bytes are led by what they reach in the code; without it they are random changes of good
 ones, and that is said. A finding is printed with the bytes that made it.
@@ -301,7 +301,7 @@ def led_runs(name: str, runs: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=20_000, help="of each parser")
+    parser.add_argument("--runs", type=int, default=5000, help="of each parser")
     parser.add_argument("--only", nargs="*", default=list(PARSERS), choices=PARSERS)
     parser.add_argument("--led", choices=PARSERS, help=argparse.SUPPRESS)
     asked = parser.parse_args()

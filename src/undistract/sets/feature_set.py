@@ -244,7 +244,7 @@ def listed_sets(sets: Any) -> list[FeatureSet]:
     if every is None or not all(hasattr(one, "chunks") and hasattr(one, "name") for one in every):
         inside = "" if not every else f" of {type(every[0]).__name__}"
         raise InputError(
-            f"Sets came as a {type(sets).__name__}{inside}; expected FeatureSets. Make each with FeatureSet(name, rows) "
-            "or find them with read_sets(paths)."
+            f"Sets came as a {type(sets).__name__}{inside}; expected FeatureSets. Make each with "
+            "FeatureSet(name, rows), or find them with read_sets(paths)."
         )
     return every
