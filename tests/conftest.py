@@ -1,6 +1,9 @@
 """What every test needs."""
 
 import os
+import socket
+import sys
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,22 @@ from threadpoolctl import threadpool_limits
 settings.register_profile("tests", deadline=None, max_examples=100, print_blob=True, derandomize=True)
 settings.register_profile("long", settings.get_profile("tests"), max_examples=1000)
 settings.load_profile(os.environ.get("UNDISTRACT_LAWS", "tests"))
+
+
+def _loopback_only(event, arguments):
+    """Promise 17: no test talks to another machine; who tries is told so."""
+    if event != "socket.connect" or arguments[0].type != socket.SOCK_STREAM or not isinstance(arguments[1], tuple):
+        return
+    host = arguments[1][0]
+    try:
+        inside = host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:  # a name that somebody would have to look up
+        inside = False
+    if not inside:
+        raise PermissionError(f"Tests use loopback only, and this one wants to reach {host}.")
+
+
+sys.addaudithook(_loopback_only)
 
 
 @pytest.fixture(autouse=True, scope="session")
