@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +86,16 @@ def read_frames(
         raise InputError(f"every={every}, max_pixels={max_pixels}, size={size} was given; each is at least 1.")
     path = Path(path)
     av = need("av", extra="video", to="Reading videos")
-    with _open(av, path, max_pixels) as container:
+    with ExitStack() as files:
+        container = files.enter_context(_open(av, path, max_pixels))
         stream = _video_stream(container, path, max_pixels)
         ledger = _ledger(container, stream)
         shape: tuple[int, int] | None = None
         pending: list[tuple[Frames, float]] = []
         (since, until), n_beyond = between or (-np.inf, np.inf), 0
-        if between is not None:
-            seek_before(av, container, stream, since)
+        if between is not None and not seek_before(av, container, stream, since):
+            container = files.enter_context(_open(av, path, max_pixels))
+            stream = _video_stream(container, path, max_pixels)
         for number, (frame, time) in enumerate(_decoded(av, container, stream, ledger, path, max_pixels)):
             n_beyond = n_beyond + 1 if time > until else 0
             if n_beyond > LEAPS:
