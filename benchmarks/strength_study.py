@@ -2,10 +2,13 @@
 
 Every rule reads the training sets alone: no label, no anomaly, nothing of the test. All of them shrink the patterns
 that `Focus` removes by itself; they differ in how much. They are compared on the trials for choosing of
-`benchmarks.quality.trials`, whole and with few of their sets; the reported ones are never looked at.
+`benchmarks.quality.trials`. What was chosen is then shown on reported trials with few of their sets, where a cut-off is
+forced on them.
 
-    python -m benchmarks.strength_study --save out/strength_study.csv
-    python -m benchmarks.strength_study --save out/strength_study.csv --table
+    python -m benchmarks.strength_study
+    python -m benchmarks.strength_study --part report --few 3 10 --cutoff 0.95 --rules nothing hard automatic
+
+What the file already holds is not run again. `python -m benchmarks.soft_page` makes the tables of docs/soft.md of it.
 """
 
 from __future__ import annotations
@@ -19,11 +22,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich.progress import track
 
 from benchmarks.quality.methods import Learned
 from benchmarks.quality.run import mapped, scored
-from benchmarks.quality.table import markdown
 from benchmarks.quality.trials import DATA_SETS, PARTS, Trial, trials
 from undistract import Focus, Moments, Spectrum
 from undistract.algebra import Projection
@@ -34,6 +35,8 @@ from undistract.detect import quality
 from undistract.errors import EvidenceWarning
 
 DETECTORS = ("kNN", "LOF", "isolation forest")
+SAVED = Path(__file__).parent / "results" / "strength_study.csv"
+STEP = ["task", "part", "seed", "n_sets", "forced", "rule"]  # what is run, and skipped, as one
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,6 @@ def level(case: Case) -> Floats:
     return case.inside / case.kept[0]
 
 
-def one_level(case: Case) -> Floats:
-    """Do the same with one strength for all."""
-    return np.full(case.n_removed, case.inside.mean() / case.kept[0])
-
-
 def deflection(case: Case) -> Floats:
     """Weigh each direction as makes the energy of a stranger stand out best: by signal over noise squared."""
     inside, apart = case.kept
@@ -92,17 +90,12 @@ def deflection(case: Case) -> Floats:
     return np.maximum(1 / np.maximum(weight, 1e-300) - 1, 0.0)
 
 
-def between_both(case: Case) -> Floats:
-    """Stand between level and squared."""
-    return (case.inside / case.kept[0]) ** 1.5
-
-
 def squared(case: Case) -> Floats:
     """As deflection, a stranger being as likely in any direction."""
     return (case.inside / case.kept[0]) ** 2
 
 
-def held_out(case: Case, power: int, signals: bool = False) -> Floats:
+def held_out(case: Case, power: int, signals: bool = False, again: int = 1) -> Floats:
     """Find patterns in one half of the sets, and see in the other how they vary there, and tell these sets apart."""
     noise, signal = [], []
     for here, there in (case.halves, case.halves[::-1]):
@@ -118,7 +111,7 @@ def held_out(case: Case, power: int, signals: bool = False) -> Floats:
             kept = max(float(np.trace(matrix)) - removed, 0.0) / n_kept
             values.append((max(removed, 0.0) / n + granted) / (kept + granted))
     ratio = np.mean(noise) ** power / (np.mean(signal) if signals else 1.0)
-    return np.full(case.n_removed, max(ratio - 1, 0.0))
+    return np.full(case.n_removed, max(ratio, 1.0) ** again - 1)
 
 
 RULES: Mapping[str, Callable[[Case], Floats] | None] = {
@@ -127,19 +120,17 @@ RULES: Mapping[str, Callable[[Case], Floats] | None] = {
     "hard, features": partial(fixed, strength=1e12),
     **{f"γ = {strength:g}": partial(fixed, strength=strength) for strength in (1.0, 10.0, 100.0, 1000.0)},
     "level": level,
-    "one level": one_level,
-    "power 1.5": between_both,
     "squared": squared,
     "deflection": deflection,
     "automatic": lambda case: strengths(case.spectrum, case.n_removed),
     "held-out level": partial(held_out, power=1),
-    "held-out squared": partial(held_out, power=2),
     "held-out deflection": partial(held_out, power=2, signals=True),
+    "held-out deflection, squared": partial(held_out, power=2, signals=True, again=2),
 }
 
 
 def _clean_between(moments: Moments) -> Floats:
-    """What tells sets apart, without the wandering of their means (each set the same size, nearly)."""
+    """Take the wandering of set means out of what tells sets apart (sets are of one size, nearly)."""
     return moments.between - moments.within / float(np.mean(moments.counts))
 
 
@@ -147,67 +138,74 @@ def few_sets(trial: Trial, n_sets: int) -> Trial:
     """Let only the first so many sets of a trial teach."""
     halves = []
     for number, half in enumerate(trial.halves):
-        names = half.names[(n_sets + 1 - number) // 2 :]
-        for name in names:
+        for name in half.names[(n_sets + 1 - number) // 2 :]:
             half = half.without(name)
         halves.append(half)
-    return replace(trial, task=f"{trial.task}, {n_sets} sets", halves=(halves[0], halves[1]))
+    return replace(trial, halves=(halves[0], halves[1]))
 
 
-def measure(trial: Trial, settings: Mapping[str, object], rules: Collection[str]) -> Iterator[dict[str, object]]:
-    """Let every rule choose, and every detector look at what is left."""
+def measure(trial: Trial, cutoff: float | None, rules: Collection[str]) -> Iterator[dict[str, object]]:
+    """Let every rule choose, and every detector look at what is left; nothing where no direction goes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        focus = Focus(**settings).fit_moments(trial.moments)
+        focus = Focus(cutoff="auto" if cutoff is None else cutoff).fit_moments(trial.moments)
     case = Case(focus.spectrum_, focus.n_removed_, trial.halves)
-    if case.n_removed == 0:
-        print(trial.task, trial.seed, "nothing goes")
-        return
-    for rule in rules:
+    for rule in rules if case.n_removed else ():
         choose = RULES[rule]
-        chosen = None
-        if choose is None:
-            change = Projection.of(case.spectrum, case.n_removed)
-        else:
-            chosen = choose(case)
-            change = SoftFilter.of(case.spectrum.patterns[:, : case.n_removed], chosen)
-        learned = Learned(change, case.n_removed)
+        chosen = None if choose is None else choose(case)
+        change = (
+            Projection.of(case.spectrum, case.n_removed)
+            if chosen is None
+            else SoftFilter.of(case.spectrum.patterns[:, : case.n_removed], chosen)
+        )
+        seen = [mapped(test, Learned(change, case.n_removed)) for test in trial.tests]
         for detector in DETECTORS:
-            found = [scored(detector, mapped(test, learned), trial.n_neighbors) for test in trial.tests]
+            found = [scored(detector, one, trial.n_neighbors) for one in seen]
             values = [quality(one, test.truth, k=1) for one, test in zip(found, trial.tests, strict=True)]
             yield {
                 "data": trial.data,
                 "task": trial.task,
+                "part": trial.part,
                 "seed": trial.seed,
+                "n_sets": trial.moments.n_sets,
+                "forced": cutoff,
                 "rule": rule,
                 "detector": detector,
                 "n_removed": case.n_removed,
-                "strength": np.nan if chosen is None else float(np.median(chosen)),
-                "average_precision": float(np.mean([one.average_precision for one in values])),
+                "strength": np.nan if chosen is None else round(float(np.median(chosen)), 2),
+                "average_precision": round(float(np.mean([one.average_precision for one in values])), 5),
             }
+
+
+def done(path: Path) -> set[tuple[object, ...]]:
+    """Say which steps the file holds."""
+    if not path.exists():
+        return set()
+    held = pd.read_csv(path)[STEP]
+    return set(held.astype(object).where(held.notna(), None).itertuples(index=False, name=None))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--save", type=Path, default=Path("out/strength_study.csv"))
+    parser.add_argument("--save", type=Path, default=SAVED)
     parser.add_argument("--data", nargs="+", default=list(DATA_SETS), choices=list(DATA_SETS), metavar="NAME")
     parser.add_argument("--part", default="choose", choices=PARTS)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--few", type=int, nargs="*", default=[])
-    parser.add_argument("--cutoff", type=float)
-    parser.add_argument("--n-remove", type=int)
+    parser.add_argument("--few", type=int, nargs="*", default=[], help="only so many sets of each trial teach")
+    parser.add_argument("--cutoff", type=float, help="forced, in place of the automatic one")
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=list(RULES), metavar="RULE")
-    parser.add_argument("--table", action="store_true", help="do not run, only print the table")
-    wanted = parser.parse_args()
-    given = {"cutoff": wanted.cutoff, "n_remove": wanted.n_remove}
-    settings = {name: value for name, value in given.items() if value is not None}
-    wanted.save.parent.mkdir(parents=True, exist_ok=True)
-    for data in wanted.data:
-        for trial in trials(data, wanted.part, wanted.seeds):
-            for one in [few_sets(trial, n) for n in wanted.few] or [trial]:
-                found = pd.DataFrame(measure(one, settings, wanted.rules))
+    asked = parser.parse_args()
+    asked.save.parent.mkdir(parents=True, exist_ok=True)
+    for data in asked.data:
+        for trial in trials(data, asked.part, asked.seeds):
+            held = done(asked.save)
+            for one in [few_sets(trial, n) for n in asked.few] or [trial]:
+                place = (one.task, one.part, one.seed, one.moments.n_sets, asked.cutoff)
+                left = [rule for rule in asked.rules if (*place, rule) not in held]
+                found = pd.DataFrame(measure(one, asked.cutoff, left) if left else [])
                 if len(found):
-                    found.to_csv(wanted.save, mode="a", header=not wanted.save.exists(), index=False)
+                    found.to_csv(asked.save, mode="a", header=not asked.save.exists(), index=False)
+            print(trial.task, trial.seed, flush=True)
 
 
 if __name__ == "__main__":

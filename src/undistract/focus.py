@@ -62,7 +62,8 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         features, shrunk along what distracts and not cut.
     strength : float or "auto", default="auto"
         γ, how much a soft removal shrinks: 0 changes nothing, and without bound it is the kept span. By default each
-        direction has a strength of its own, that makes strangers stand out best.
+        direction has a strength of its own: as good as a cut where the sets are believed, and less where they are few
+        and vary unevenly.
 
     Attributes
     ----------

@@ -9,8 +9,8 @@ makes a stranger stand out best (the deflection), where strangers differ as sets
 look at one feature at a time, whatever its scale: they see what is left of a light wherever nothing else is.
 
 c is how far the sets are believed: 1 where they are many or vary alike, as the automatic cut-off asks. Where they are
-few and vary unevenly, a direction that somebody forces out is shrunk less, or not at all. All of it is read off the spectrum: held-out
-sets do no better (benchmarks/strength_study.py, docs/soft.md).
+few and vary unevenly, a direction that somebody forces out is shrunk less, or not at all. All of it is read off the
+spectrum: held-out sets do no better (benchmarks/strength_study.py, docs/soft.md).
 """
 
 from __future__ import annotations
