@@ -102,6 +102,16 @@ def test_the_distraction_of_all_rows_lies_where_the_sketch_says(sets, prior, siz
     assert (exact[: len(most)] <= most + 1e-7).all()
 
 
+def test_what_lies_beyond_a_sketch_may_stand_before_what_it_holds():
+    # A thousand examples found it: the last of seven directions read .979 at most, and with all rows .980.
+    rng = np.random.default_rng(42)
+    sets = {number: rng.normal(size=(9, 12)) + 2 * rng.normal(size=12) for number in range(4)}
+    sketch = SketchedMoments.of(sets, size=5)
+    _, most = between_which(sketch, sketched_spectrum(sketch))
+    exact = Spectrum.of(Moments.of(sets)).distraction
+    assert (exact[: len(most)] <= most).all()
+
+
 @law
 @given(decaying_sets(), priors, seeds)
 def test_a_sketch_with_room_for_all_rows_is_exact(sets, prior, seed):

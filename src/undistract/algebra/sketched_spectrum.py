@@ -5,7 +5,9 @@
 `within` lies between BᵀB and BᵀB + dropped · I, and the middle of the two is wrong by half as much as either can be. On
 data (benchmarks/sketch_error.py) giving back half or all came out alike, and none far behind. In odds λ/(1-λ):
 
-    (odds - dropped/2ε) / (1 + dropped_apart/ε)  ≤  odds of all rows  ≤  odds + dropped/2ε
+    (odds - dropped/2ε) / (1 + dropped_apart/ε)  ≤  odds of all rows  ≤  max(odds, dropped/2ε) + dropped/2ε
+
+where odds are those of the sketch; outside of it, where neither sketch has rows, they are dropped/2ε.
 """
 
 from __future__ import annotations
@@ -110,7 +112,8 @@ def between_which(moments: SketchedMoments, spectrum: Spectrum) -> tuple[Floats,
     odds = spectrum.distraction / np.maximum(1.0 - spectrum.distraction, tiny)
     half = COMPENSATION * moments.dropped / spectrum.cushion
     least = np.maximum(odds - half, 0.0) / (1 + moments.dropped_apart / spectrum.cushion)
-    most = odds + half
+    # Beyond the sketch every direction reads `half`, and may stand before those of the sketch that read less.
+    most = (odds if spectrum.patterns.shape[1] == spectrum.n_features else np.maximum(odds, half)) + half
     return least / (1 + least), most / (1 + most)
 
 
