@@ -32,8 +32,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "forge_links",
 ]
-# A section may name pages that another change brings.
-suppress_warnings = ["toc.not_readable"]
 templates_path = [str(HERE / "templates")]
 highlight_language = "none"  # formulas and diagrams are plain blocks
 default_role = "code"

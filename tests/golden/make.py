@@ -16,6 +16,7 @@ from undistract import (
     FeatureSet,
     Focus,
     FocusDetector,
+    KernelFocus,
     Moments,
     MostSets,
     NearestDetector,
@@ -102,6 +103,14 @@ def neural(path: Path) -> None:
     save({"focus": made, "rows": X[:5], "projected": made.transform(X[:5])}, path)
 
 
+def kernel(path: Path) -> None:
+    X, sets = rows()[::3], DAYS[::3]
+    made = KernelFocus(n_remove=3).fit(X, sets=sets)
+    waves = KernelFocus(approx="fourier", n_components=12, n_remove=1, random_state=0).fit(X, sets=sets)
+    projected = {"projected": made.transform(X[:5]), "by_waves": waves.transform(X[:5])}
+    save({"focus": made, "waves": waves, "rows": X[:5], **projected}, path)
+
+
 def model(path: Path) -> None:
     X = rows()
     sets = [FeatureSet(int(day), X[day == DAYS]) for day in range(6)]
@@ -154,6 +163,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "watch": watch,
     "sketch": sketch,
     "neural": neural,
+    "kernel": kernel,
     "model": model,
     "others": others,
     "review": review,

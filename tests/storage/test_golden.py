@@ -91,6 +91,13 @@ def test_an_old_neural_focus_loads_and_encodes(folder):
 
 
 @pytest.mark.parametrize("folder", FORMATS)
+def test_old_kernels_load_and_project(folder):
+    golden = load(folder / "kernel")
+    assert golden["focus"].transform(golden["rows"]) == same(golden["projected"], abs=1e-9)
+    assert golden["waves"].transform(golden["rows"]) == same(golden["by_waves"], abs=1e-9)
+
+
+@pytest.mark.parametrize("folder", FORMATS)
 def test_an_old_model_of_the_shell_loads(folder):
     model = Model.load(folder / "model")
     assert (model.focus.n_removed_, model.focus.moments_.n_sets) == (1, 6)
@@ -139,6 +146,7 @@ def test_an_old_review_is_read_and_goes_on(tmp_path):
 FROZEN = {
     "format-1/detector": "b3965957087700e9",
     "format-1/focus": "f125b25d5c741486",
+    "format-1/kernel": "2e550f6994a65087",
     "format-1/model": "efae6ecf6d4061ed",
     "format-1/moments": "e3bc367e785185dc",
     "format-1/neural": "e0d72423006bb14c",
