@@ -1,6 +1,6 @@
 """Measure speed, print the tables, save the results and the picture.
 
-    python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--save out/speed.csv] [--keep]
+    python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--patience 10] [--save out/speed.csv] [--keep]
                                    [--plot out/speed.png]
 
 Minutes at reduced sizes; with --full the sizes of every case as they are asked for, and more patience with rivals.
@@ -27,13 +27,15 @@ ORDER = (FITS[0], *OTHERS[:2], "rows", "features", "sets", "memory")
 PATIENCE = {False: 10.0, True: 150.0}
 
 
-def measure(wanted: list[str], *, full: bool, rounds: int, say: Callable[[str], None] = print) -> Iterator[Result]:
+def measure(
+    wanted: list[str], *, full: bool, rounds: int, patience: float = PATIENCE[False], say: Callable[[str], None] = print
+) -> Iterator[Result]:
     """Measure the cases and the other parts that are wanted, in order."""
     sizes = cases.FULL if full else cases.REDUCED
     for name in wanted:
         say(f"{name} …")
         if name in sizes:
-            yield from fits(sizes[name], rounds, PATIENCE[full], say)
+            yield from fits(sizes[name], rounds, patience, say)
         elif name == "growth":
             yield from growth.grown(growth.FULL if full else growth.REDUCED, rounds)
         else:
@@ -60,6 +62,7 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=everything, default=everything, metavar="CASE",
                         help=f"some of {', '.join(everything)}")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--patience", type=float, help="CPU seconds after which a rival is stopped")
     parser.add_argument("--save", type=Path, default=Path("out/speed.csv"))
     parser.add_argument("--keep", action="store_true", help="keep what the file holds of other cases")
     parser.add_argument("--plot", type=Path, help="draw how cost grows; needs growth among the cases")
@@ -69,7 +72,9 @@ def main() -> None:
     begun = time.monotonic()
     before = read(asked.save) if asked.keep and asked.save.exists() else []
     results: list[Result] = []
-    for one in measure(asked.cases, full=asked.full, rounds=asked.rounds):
+    for one in measure(
+        asked.cases, full=asked.full, rounds=asked.rounds, patience=asked.patience or PATIENCE[asked.full]
+    ):
         results.append(one)
         write(asked.save, joined(before, results))  # a run that is stopped leaves what it found
     for table in tables(results):
