@@ -47,12 +47,13 @@ docs: $(VENV)/docs.ready
 laws: $(VENV)/$(TEST).ready
 	UNDISTRACT_LAWS=long $(BIN)/python -m pytest tests/laws tests/detect
 
-fuzz: $(VENV)/test+video+onnx+fuzz.ready
+fuzz: $(VENV)/test+video+onnx+fuzz+browser.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.bombs
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.parsers
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.loaders
 	$(BIN)/python -m tests.campaigns.videos
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.api --examples 300
 
 soak: $(VENV)/test+dask.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.workers --kills 20

@@ -1,6 +1,6 @@
 """Mutated files of every kind that a native library reads: rows, or one readable error; never a crash or a gigabyte.
 
-    python -m tests.campaigns.loaders [--count 1000] [--seed 0]
+    python -m tests.campaigns.loaders [--count 500] [--seed 0]
 
 Bytes are flipped, cut out, put in, and lengths in headers blown up, in npy, npz, csv, parquet, Feather, png, jpeg, ppm,
 tiff, bmp and ONNX files, each read in a worker with one gigabyte of address space and ten seconds. Videos have a
@@ -137,7 +137,7 @@ def campaign(count: int, seed: int, kinds: list[str], keep: Path | None = None) 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=1000, help="mutations of each kind")
+    parser.add_argument("--count", type=int, default=500, help="mutations of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=list(ALL), choices=ALL)
     parser.add_argument("--keep", type=Path, help="keep the files that went wrong here")

@@ -142,7 +142,8 @@ def _session(path: str, _content: str) -> Any:
     options.intra_op_num_threads, options.use_deterministic_compute = 1, True
     options.log_severity_level = 4  # errors are raised; nothing is printed
     try:
-        return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        # Without a second try, which onnxruntime announces on stdout.
+        return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # onnxruntime has no common class for what it raises
         raise InputError(f"{path} cannot be used as a network: {error}. Expected an ONNX image model.") from error
 
