@@ -25,6 +25,7 @@ from undistract.errors import EvidenceWarning, InputError
 from undistract.focus import Focus
 from undistract.kernel.kernels import PRECOMPUTED, Kernel
 from undistract.kernel.maps import FourierMap, SpanMap
+from undistract.kernel.shown import ShowsFocus
 from undistract.kernel.way_back import WayBack
 from undistract.sets.columns import ColumnNames
 from undistract.sets.gathered import gathered
@@ -47,7 +48,7 @@ def _learns_on(focus: KernelFocus) -> bool:
     return True
 
 
-class KernelFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Remove what varies inside every set and never tells sets apart, in the space of a kernel.
 
     For distractors that bend: a place on a ring, exposure, a turning object. Where what distracts is a straight
@@ -105,7 +106,6 @@ class KernelFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     True
     """
 
-    focus_: Focus
     map_: SpanMap | FourierMap
 
     # In a pipeline with metadata routing, `sets` is asked for without further ado.
@@ -327,40 +327,6 @@ class KernelFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 "kernel of rows."
             )
         return WayBack.of(self.map_)
-
-    @property
-    def distraction_(self) -> Floats:
-        """How distracting each direction is, largest first."""
-        return self.focus_.distraction_
-
-    @property
-    def debiased_distraction_(self) -> Floats:
-        """Distraction as it would read with endless rows per set."""
-        return self.focus_.debiased_distraction_
-
-    @property
-    def kinds_(self) -> npt.NDArray[Any]:
-        """Say of each direction whether it is distracting, descriptive or constant."""
-        return self.focus_.kinds_
-
-    @property
-    def n_removed_(self) -> int:
-        """How many directions are removed."""
-        return self.focus_.n_removed_
-
-    @property
-    def cutoff_(self) -> float:
-        """The least distraction that is removed."""
-        return self.focus_.cutoff_
-
-    @property
-    def moments_(self) -> Moments:
-        """All that is remembered of the coordinates."""
-        return self.focus_.moments_
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.focus_._n_features_out
 
     def _check(self) -> None:
         """Refuse settings that make no sense for any rows; the kernel and Focus look at theirs."""
