@@ -48,6 +48,19 @@ def _learns_on(focus: KernelFocus) -> bool:
     return True
 
 
+def _goes_back(focus: KernelFocus) -> bool:
+    if focus.approx == "fourier" or (isinstance(focus.kernel, str) and focus.kernel == PRECOMPUTED):
+        raise _no_way_back()
+    return True
+
+
+def _no_way_back() -> InputError:
+    return InputError(
+        "There is no way back from random waves, nor from a precomputed kernel: no row is known there. Use approx=None "
+        "or 'nystroem', with a kernel of rows."
+    )
+
+
 class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Remove what varies inside every set and never tells sets apart, in the space of a kernel.
 
@@ -231,6 +244,7 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
         rows, dtype = self._rows(X)
         return self.focus_.transform(self.map_(rows)).astype(dtype, copy=False)
 
+    @available_if(_goes_back)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Rows:
         """Find rows whose coordinates are near those given, with what was removed at its mean.
 
@@ -322,10 +336,7 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
 
     def _way_back(self) -> WayBack:
         if isinstance(self.map_, FourierMap) or self.map_.kernel.name == PRECOMPUTED:
-            raise InputError(
-                f"There is no way back from {self.map_}: no row is known there. Use approx=None or 'nystroem', with a "
-                "kernel of rows."
-            )
+            raise _no_way_back()
         return WayBack.of(self.map_)
 
     def _check(self) -> None:
