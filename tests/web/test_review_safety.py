@@ -109,18 +109,19 @@ def test_thirty_payloads_in_notes_persons_and_errors_are_shown_as_they_are_writt
     desk = files.desk(tmp_path / "days.review")
     page = visit(serve(desk))
     item = page.get_attribute("#centre", "data-item")
+    # Routed once: between one route and the next, a question can slip through to the server.
+    refusals = iter(PAYLOADS)
+    page.route("**/api/preview", lambda route: refuse(next(refusals), route))
     for number, payload in enumerate(PAYLOADS):
         said = {"item": item, "answer": "unsure", "who": payload, "note": payload, "key": str(UUID(int=number))}
         desk.record(said)
         page.wait_for_selector(f"#history li >> nth={number}")
         assert plain(page.inner_text("#history .said >> nth=0")) == plain(payload)
         assert plain(page.inner_text("#history bdi >> nth=0")) == plain(payload)
-        page.route("**/api/preview", partial(refuse, payload))
         page.keyboard.press("p")
         page.wait_for_selector("#preview-shown .caution")
         assert plain(page.inner_text("#preview-shown .caution")) == plain(payload)
         page.keyboard.press("Escape")
-        page.unroute("**/api/preview")
     page.route("**/api/verdicts", partial(refuse, PAYLOADS[1]))
     answer(page, "u")
     page.wait_for_selector("#trouble:not([hidden])")
