@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import check_array_api_input_and_values
 from undistract import EvidenceWarning, Focus, InputError, Moments, dispatch, load, save
 from undistract.algebra import Projection, Spectrum, elsewhere, gather_elsewhere
 from undistract.algebra.complement import Complement
+from undistract.algebra.directions import Known
 from undistract.algebra.elsewhere import moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.library import Library
@@ -133,7 +134,7 @@ def test_where_nothing_is_removed_rows_pass_to_the_bit(place):
 def test_a_few_columns_are_taken_out_of_many_features_and_one_matrix_serves_the_rest(n_features, n_columns, thin):
     columns = np.random.default_rng(0).normal(size=(n_features, n_columns))
     complement = Complement.of(columns)
-    projection = KeptSpan.made(np.zeros(n_features), columns, columns, complement)
+    projection = KeptSpan.made(np.zeros(n_features), Known(columns, columns, np.zeros(columns.shape[1])), complement)
     X = np.random.default_rng(1).normal(size=(7, n_features))
     there = moved(projection, NUMPY, np.float64)
     assert (there.rest is not None) == thin

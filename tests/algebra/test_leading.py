@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from undistract import EvidenceWarning, Focus, load, save
-from undistract.algebra import Moments, Spectrum, Taught, cut, solvers
+from undistract.algebra import Moments, Spectrum, Taught, cut, solvers, symmetric
 from undistract.algebra.cutoff import needed
+from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading
 from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
-from undistract.algebra.solvers import dense, dense_leading, few_rows, few_rows_leading
+from undistract.algebra.solvers import dense, dense_leading
 
 WIDTH = LEAST_FEATURES + 20
 
@@ -164,31 +165,106 @@ def test_constant_features_are_set_aside():
 
 def test_few_rows_with_a_tiny_cushion_take_the_careful_road():
     moments = Moments.of(sets_of(10, 10, 300))
-    rows = moments.store
-    problem = rows.deviations, rows.means() - moments.offset, moments.counts, moments.shares
-    assert few_rows_leading(*problem, 1e-13, Wanted(0.85)) is None
-    part, n_directions = few_rows_leading(*problem, 0.5, Wanted(0.1))
-    whole = few_rows(*problem, 0.5)
-    n = len(part.distraction)
+    store = moments.store
+    rows = FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares)
+    assert few_rows_leading(rows, 1e-13, Wanted(0.85)) is None
+    found = few_rows_leading(rows, 0.5, Wanted(0.1))
+    part, whole = FromRows(moments, rows, found, 0.5), few_rows(rows, 0.5)
+    n = len(found.odds)
     assert n > 50
-    assert n_directions == len(whole.distraction)
-    np.testing.assert_allclose(part.distraction, whole.distraction[:n], atol=1e-11)
+    assert found.n_directions == len(whole.distraction)
+    np.testing.assert_allclose(found.distraction, whole.distraction[:n], atol=1e-11)
     readings = part.filters.T @ whole.patterns[:, :n]
     np.testing.assert_allclose(np.abs(readings), np.eye(n), atol=1e-6)
 
 
-def test_directions_that_crowd_are_all_found_where_rows_are_few():
+def crowd(n_rows, epsilon):
+    """Rows whose directions crowd on both sides of .95, in ten sets of unlike size and weight."""
     rng = np.random.default_rng(4)
-    counts = np.full(10, LEAST_FEATURES // 5)
-    deviations = rng.normal(size=(counts.sum(), 5 * LEAST_FEATURES))
-    deviations -= np.repeat([part.mean(axis=0) for part in np.split(deviations, 10)], counts, axis=0)
+    counts = np.full(10, n_rows // 10) + np.arange(-5, 5)
+    shares = np.linspace(1, 2, 10) / 15
+    deviations = rng.normal(size=(counts.sum(), 5 * n_rows // 2))
+    deviations -= np.repeat(
+        [part.mean(axis=0) for part in np.split(deviations, np.cumsum(counts)[:-1])], counts, axis=0
+    )
     means = 0.3 * rng.normal(size=(10, deviations.shape[1]))
-    problem = deviations, means - means.mean(axis=0), counts, np.full(10, 0.1), 0.02
-    whole = few_rows(*problem)
-    found, _ = few_rows_leading(*problem, Wanted(0.95))
+    return FewRows(deviations, means - shares @ means, counts, shares), epsilon
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "epsilon", "low", "high"),
+    [(700, 0.2, 140, 700), (900, 0.2, 140, 225), (900, 0.1, 226, 900)],
+    ids=["all", "tridiagonal", "tridiagonal, then all"],
+)
+def test_directions_that_crowd_are_all_found_where_rows_are_few(n_rows, epsilon, low, high):
+    rows, epsilon = crowd(n_rows, epsilon)
+    whole = few_rows(rows, epsilon)
+    found = few_rows_leading(rows, epsilon, Wanted(0.95))
     n = int((whole.distraction >= 0.95).sum())
-    assert 50 < n < len(whole.distraction) - 10
+    assert low < n < high
     np.testing.assert_allclose(found.distraction, whole.distraction[:n], atol=1e-12)
-    np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(n), atol=1e-10)
-    span, span_of_whole = (one.patterns[:, :n] @ one.filters[:, :n].T for one in (found, whole))
+    part = FromRows(None, rows, found, epsilon)
+    np.testing.assert_allclose(part.filters.T @ part.patterns, np.eye(n), atol=1e-10)
+    span, span_of_whole = (one.patterns[:, :n] @ one.filters[:, :n].T for one in (part, whole))
     np.testing.assert_allclose(span, span_of_whole, atol=1e-7)
+    # What is said without forming anything as wide as the features is what they would say.
+    np.testing.assert_allclose(part.filter_squares, (whole.filters[:, :n] ** 2).sum(axis=0), rtol=1e-7)
+    np.testing.assert_allclose(part.pattern_squares, (whole.patterns[:, :n] ** 2).sum(axis=0), rtol=1e-7)
+    np.testing.assert_allclose(part.readings, rows.deviations @ part.filters, atol=1e-9)
+    assert part.first(3).patterns.shape == (rows.deviations.shape[1], 3)
+    np.testing.assert_array_equal(part.first(3).patterns, part.patterns[:, :3])
+
+
+def test_a_tridiagonal_form_that_cannot_be_solved_is_left_for_the_whole_problem(monkeypatch):
+    """LAPACK's stemr gave up on noise of 1200 rows, where half of the directions were asked for."""
+    rows, epsilon = crowd(900, 0.2)
+    expected = few_rows_leading(rows, epsilon, Wanted(0.95))
+
+    def give_up(*_, **__):
+        raise np.linalg.LinAlgError("stemr did not converge")
+
+    monkeypatch.setattr(symmetric, "eigh_tridiagonal", give_up)
+    found = few_rows_leading(rows, epsilon, Wanted(0.95))
+    np.testing.assert_allclose(found.odds, expected.odds, rtol=1e-10)
+
+
+def test_steps_are_not_taken_towards_too_many_directions():
+    n_steps = 0
+
+    def many(columns):
+        nonlocal n_steps
+        n_steps += 1
+        return values[:, None] * columns
+
+    values = 1 / (1 - np.linspace(0.99, 0.0, 4000) ** 0.2)
+    assert leading(many, 4000, Wanted(0.85)) is None
+    assert n_steps < 12
+
+
+def test_nothing_as_wide_as_the_features_is_formed_until_rows_come():
+    moments = Moments.of(sets_of(60, 10, 1500))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        focus = Focus().fit_moments(moments)
+    assert focus.n_removed_ >= 1
+    assert "_formed" not in focus.spectrum_.directions.__dict__
+    assert "_formed" not in focus.projection_.removed.__dict__
+    assert focus.projection_.n_out == 1500 - focus.n_removed_
+    before = focus.transform(np.eye(1500)[:3])
+    assert "_formed" not in focus.spectrum_.directions.__dict__  # only what goes was
+    focus.describe()
+    assert np.array_equal(focus.transform(np.eye(1500)[:3]), before)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.5], ids=["alike", "unlike"])
+def test_whether_sets_vary_alike_is_mostly_told_by_their_features(spread):
+    rng = np.random.default_rng(0)
+    moments = Moments.of([np.exp(spread * rng.normal()) * rng.normal(size=(20, 900)) for _ in range(12)])
+    part, whole = Spectrum.of(moments, wanted=Wanted(0.5)), Spectrum.of(moments)
+    least, most = moments.unevenness_of_features()
+    assert least <= whole.unevenness[: len(part.distraction)].min()
+    assert most >= whole.unevenness.max()
+    for bound in (0.05, 0.25, 0.5, 3.0):
+        same = part.directions.are_even(5, bound), whole.directions.are_even(5, bound)
+        assert same[0] == same[1]
+    np.testing.assert_allclose(part.unevenness, whole.unevenness[: len(part.distraction)], atol=1e-9)

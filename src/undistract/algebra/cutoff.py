@@ -76,7 +76,9 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
     rule, value = ("auto", _automatic(spectrum)) if isinstance(cutoff, str) else ("fixed", float(cutoff))
     n_removed = n_wanted = int((moving >= value).sum())
     if rule == "auto" and not spectrum.evidence.speaks:
-        n_removed = min(n_wanted, spectrum.n_directions // 2) if _alike(spectrum, n_wanted) else 0
+        n_removed = (
+            min(n_wanted, spectrum.n_directions // 2) if spectrum.directions.are_even(n_wanted, MOST_UNEVEN) else 0
+        )
     return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
 
 
@@ -117,11 +119,6 @@ def _automatic(spectrum: Spectrum) -> float:
     return float(min([AUTOMATIC_CUTOFF, *standing]))
 
 
-def _alike(spectrum: Spectrum, n_wanted: int) -> bool:
-    """Tell whether all sets vary alike where the most distracting patterns lie."""
-    return n_wanted == 0 or bool(spectrum.unevenness[:n_wanted].mean() <= MOST_UNEVEN)
-
-
 def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared: int) -> tuple[str, ...]:
     """Say in numbers what makes the cut doubtful."""
     evidence = spectrum.evidence
@@ -146,7 +143,7 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
         cautions.append(
             f"The automatic rule would have removed {n_wanted} directions with "
             f"{spectrum.variation[:n_wanted].sum():.0%} of all variation; with so few sets it keeps {n_spared} of them"
-            + ("" if _alike(spectrum, n_wanted) else _UNEVEN.format(spectrum.unevenness[:n_wanted].mean(), MOST_UNEVEN))
+            + ("" if n_removed else _UNEVEN.format(spectrum.unevenness[:n_wanted].mean(), MOST_UNEVEN))
             + ". Set n_remove or a numeric cutoff if they should go."
         )
     if cutoff is not None and cutoff > evidence.pure_distractor:

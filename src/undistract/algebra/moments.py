@@ -7,7 +7,7 @@ total   = within + between
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from undistract.algebra.named_sets import batches, twice
 from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_labels import sort_sets
 from undistract.algebra.set_moments import SetMoments
-from undistract.algebra.store import KEPT_VALUES, Folded, KeptRows, balanced, few, sum_sorted
+from undistract.algebra.store import KEPT_VALUES, Folded, KeptRows, balanced, energy_read, few, sum_sorted
 from undistract.algebra.weighted_sets import WeightedSets
 from undistract.arrays import Floats, Ints, Rows, as_rows, check_range, listed, quiet, same_features
 from undistract.errors import InputError
@@ -276,11 +276,19 @@ class Moments(WeightedSets):
         noise, noise_squared : (q,) arrays
             Σ P_m/(n_m(n_m-1)) wᵀS_m w and Σ P_m²/(n_m(n_m-1)) wᵀS_m w, S_m the scatter of set m.
         """
+        return self._wandering(
+            lambda which: self.store.energy(which, self.counts, self.weights, filters), inside=inside
+        )
+
+    def wander_read(self, readings: Floats, inside: Floats) -> tuple[Floats, Floats]:
+        """Return the same, given what the filters read off the deviations of all rows, (n, q)."""
+        return self._wandering(lambda which: energy_read(which, self.counts, self.weights, readings), inside=inside)
+
+    def _wandering(self, energy: Callable[[int], Floats], inside: Floats | None) -> tuple[Floats, Floats]:
         if inside is not None and balanced(self.counts, self.weights):
             noise = inside / max(int(self.counts[0]) - 1, 1)
             return noise, noise / self.n_sets
-        first, second = (self.store.energy(which, self.counts, self.weights, filters) for which in (1, 2))
-        return first / self._weight, second / self._weight**2
+        return energy(1) / self._weight, energy(2) / self._weight**2
 
     def _between(self) -> Floats:
         return self.store.between(self.weights)

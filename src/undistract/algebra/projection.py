@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from undistract.algebra.complement import Complement
+from undistract.algebra.directions import Directions
 from undistract.algebra.soft_filter import SoftFilter
 from undistract.algebra.spectrum import Spectrum
 from undistract.algebra.strength import check_strength, strengths
@@ -51,8 +52,7 @@ class Projection(ABC):
     removal: ClassVar[str]
 
     origin: Floats  # (d,) the mean of the data, where removed readings are set back to
-    filters: Floats  # (d, r) removed
-    patterns: Floats  # (d, r) removed
+    removed: Directions  # r of them
 
     @staticmethod
     def of(
@@ -75,6 +75,16 @@ class Projection(ABC):
     @classmethod
     @abstractmethod
     def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Projection: ...
+
+    @property
+    def filters(self) -> Floats:
+        """What reads the removed directions, (d, r)."""
+        return self.removed.filters
+
+    @property
+    def patterns(self) -> Floats:
+        """How rows move along them, (d, r)."""
+        return self.removed.patterns
 
     @property
     @abstractmethod
@@ -141,19 +151,18 @@ class KeptSpan(Projection):
 
     @classmethod
     def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> KeptSpan:
-        return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
+        return cls(spectrum.origin, spectrum.directions.first(n_removed))
 
     @classmethod
-    def made(cls, origin: Floats, filters: Floats, patterns: Floats, complement: Complement) -> KeptSpan:
+    def made(cls, origin: Floats, removed: Directions, complement: Complement) -> KeptSpan:
         """Put together what was made before."""
-        projection = cls(origin, filters, patterns)
+        projection = cls(origin, removed)
         projection.__dict__["complement"] = complement  # in place of finding it again
         return projection
 
     @property
     def n_out(self) -> int:
-        n_features, n_removed = self.patterns.shape
-        return int(n_features - n_removed)
+        return len(self.origin) - self.removed.number
 
     def __call__(self, X: Rows) -> Rows:
         return self.complement.coordinates(X)
@@ -181,8 +190,7 @@ class Eigen(Projection):
         lengths = np.linalg.norm(filters[:, n_removed:], axis=0)
         return cls(
             spectrum.origin,
-            filters[:, :n_removed],
-            patterns[:, :n_removed],
+            spectrum.directions.first(n_removed),
             filters[:, n_removed:] / lengths,
             patterns[:, n_removed:] * lengths,
             Complement.of(patterns),
@@ -217,7 +225,7 @@ class Oblique(Projection):
 
     @classmethod
     def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Oblique:
-        return cls(spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed])
+        return cls(spectrum.origin, spectrum.directions.first(n_removed))
 
     @property
     def n_out(self) -> int:
@@ -260,9 +268,9 @@ class Soft(Projection):
 
     @classmethod
     def _of(cls, spectrum: Spectrum, n_removed: int, strength: float | str) -> Soft:
-        patterns = spectrum.patterns[:, :n_removed]
-        soft = SoftFilter.of(patterns, strengths(spectrum, n_removed, strength))
-        return cls(spectrum.origin, spectrum.filters[:, :n_removed], patterns, soft, strength)
+        removed = spectrum.directions.first(n_removed)
+        soft = SoftFilter.of(removed.patterns, strengths(spectrum, n_removed, strength))
+        return cls(spectrum.origin, removed, soft, strength)
 
     def like(self, spectrum: Spectrum, n_removed: int) -> Projection:
         return Projection.of(spectrum, n_removed, self.removal, self.strength)
@@ -290,7 +298,7 @@ class Soft(Projection):
         return self.filter(deviations)
 
     def _around_the_mean(self, change: Callable[[Rows], Rows], X: Rows) -> Rows:
-        if self.patterns.shape[1] == 0:
+        if self.removed.number == 0:
             return X.copy()
         origin = self.origin.astype(X.dtype, copy=False)
         return origin + change(X - origin)

@@ -19,6 +19,8 @@ import numpy as np
 from scipy.linalg import eigh, qr, svd
 
 from undistract.algebra.cutoff import STANDING_APART, Cut, cut
+from undistract.algebra.debiased import debiased_distraction
+from undistract.algebra.directions import Known
 from undistract.algebra.evidence import Evidence
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.solvers import Solution
@@ -28,7 +30,6 @@ from undistract.algebra.spectrum import (
     Spectrum,
     check_cushion,
     check_learnable,
-    debiased_distraction,
 )
 from undistract.arrays import Floats
 from undistract.errors import InputError
@@ -76,10 +77,11 @@ def sketched_spectrum(
     solution = _solve(moments.rows_inside, moments.rows_apart, epsilon, compensation * moments.dropped)
     # All that varies speaks for itself, whether the sketch holds it or not.
     evidence = Evidence.of(known, max(min(n_varying, moments.n_rows - 1), len(solution.distraction)))
-    debiased = debiased_distraction(known, solution, epsilon)
     distraction, filters, patterns, n_moving = solution
-    uneven = moments.unevenness(patterns)
-    return Spectrum(distraction, debiased, filters, patterns, moments.mean, epsilon, n_moving, uneven, evidence)
+    directions = Known(filters, patterns, moments.unevenness(patterns))
+    noise = moments.wander(filters, inside=distraction)
+    debiased = debiased_distraction(moments, distraction, epsilon * directions.filter_squares, noise)
+    return Spectrum(distraction, debiased, directions, moments.mean, epsilon, n_moving, evidence)
 
 
 def _solve(inside: Floats, apart: Floats, epsilon: float, alpha: float) -> Solution:

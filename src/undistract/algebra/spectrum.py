@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from undistract.algebra.debiased import debiased_distraction
+from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
+from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
-from undistract.algebra.solvers import Solution, dense, dense_leading, few_rows, few_rows_leading
+from undistract.algebra.solvers import Solution, dense, dense_leading
 from undistract.algebra.store import KeptRows
 from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
@@ -78,12 +81,10 @@ class Spectrum:
 
     distraction: Floats  # (q,) λ, largest first; what people told to ignore stands before what the sets show
     debiased: Floats  # (q,) the same, as it would read with endless rows per set
-    filters: Floats  # (d, q) with filtersᵀ · metric · filters = I
-    patterns: Floats  # (d, q) metric · filters
+    directions: Directions  # their filters and patterns
     origin: Floats  # (d,) the mean of the data
     cushion: float  # ε, in squared units of the features; metric = total + ε I
     n_moving: int  # how many of these directions vary inside sets, the first so many
-    unevenness: Floats  # (q,) how unevenly sets vary where each pattern lies; 0: all alike
     evidence: Evidence
     taught: Floats | None = None  # (q,) the share of the variation inside sets that people taught; None: nobody did
     variances: Variances | None = None  # of all directions, known or not; None: those that are known are all
@@ -117,30 +118,42 @@ class Spectrum:
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
         few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
         solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
-        solution, epsilon, n_directions, variances = solved
-        evidence = Evidence.of(moments, n_directions)
-        debiased = debiased_distraction(moments, solution, epsilon)
-        distraction, filters, patterns, n_moving = solution
-        uneven = moments.unevenness(patterns)
+        distraction, directions, n_moving, epsilon, n_directions, variances = solved
+        if isinstance(directions, FromRows):
+            noise = moments.wander_read(directions.readings, inside=distraction)
+        else:
+            noise = moments.wander(directions.filters, inside=distraction)
         return cls(
             distraction,
-            debiased,
-            filters,
-            patterns,
+            debiased_distraction(moments, distraction, epsilon * directions.filter_squares, noise),
+            directions,
             moments.mean,
             epsilon,
             n_moving,
-            uneven,
-            evidence,
+            Evidence.of(moments, n_directions),
             variances=variances,
         )
 
     @classmethod
     def unknown(cls, moments: Moments) -> Spectrum:
         """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
-        nothing = np.zeros((moments.n_features, 0))
-        evidence = Evidence.of(moments, 0)
-        return cls(np.zeros(0), np.zeros(0), nothing, nothing, moments.mean, 0.0, 0, np.zeros(0), evidence)
+        nothing = Known.none(moments.n_features)
+        return cls(np.zeros(0), np.zeros(0), nothing, moments.mean, 0.0, 0, Evidence.of(moments, 0))
+
+    @property
+    def filters(self) -> Floats:
+        """What reads each direction, (d, q), with filtersᵀ · metric · filters = I."""
+        return self.directions.filters
+
+    @property
+    def patterns(self) -> Floats:
+        """How rows move along each direction, (d, q): metric · filters."""
+        return self.directions.patterns
+
+    @property
+    def unevenness(self) -> Floats:
+        """How unevenly sets vary where each pattern lies, (q,); 0: all alike."""
+        return self.directions.unevenness
 
     @property
     def n_told(self) -> int:
@@ -176,20 +189,20 @@ class Spectrum:
         if self.variances is not None:
             return self.cushion / self.variances.mean if self.variances.mean > 0 else 0.0
         n_varying = int((self.patterns != 0).any(axis=1).sum())
-        total = float((self.patterns**2).sum()) - len(self.distraction) * self.cushion  # Σ a aᵀ = total + ε I
+        total = float(self.directions.pattern_squares.sum()) - len(self.distraction) * self.cushion  # Σ a aᵀ = metric
         return self.cushion * n_varying / total if total > 0 else 0.0
 
     @property
     def variation(self) -> Floats:
         """The share of all variation that each pattern a carries, (q,); total = Σ a aᵀ - ε I, so the trace splits."""
         # |a|² = wᵀB²w ≥ ε wᵀBw = ε, up to rounding.
-        parts = np.maximum((self.patterns**2).sum(axis=0) - self.cushion, 0.0)
+        parts = np.maximum(self.directions.pattern_squares - self.cushion, 0.0)
         return _shares(parts, parts.sum() if self.variances is None else self.variances.total)
 
     @property
     def variation_inside(self) -> Floats:
         """The share of the variation inside sets that each pattern a carries, (q,); within = Σ λ a aᵀ."""
-        parts = self.distraction * (self.patterns**2).sum(axis=0)
+        parts = self.distraction * self.directions.pattern_squares
         return _shares(parts, parts.sum() if self.variances is None else self.variances.within)
 
     def kinds(self, n_removed: int) -> npt.NDArray[Any]:
@@ -226,10 +239,25 @@ def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
 
 
 class _Solved(NamedTuple):
-    solution: Solution
+    distraction: Floats
+    directions: Directions
+    n_moving: int
     epsilon: float
     n_directions: int
     variances: Variances
+
+    @classmethod
+    def of(
+        cls, moments: Moments, found: Solution, epsilon: float, n_directions: int | None, variances: Variances
+    ) -> _Solved:
+        distraction, filters, patterns, n_moving = found
+        known = Known(filters, patterns, moments.unevenness(patterns))
+        n_all = len(distraction) if n_directions is None else n_directions
+        return cls(distraction, known, n_moving, epsilon, n_all, variances)
+
+    @classmethod
+    def nothing(cls, moments: Moments, epsilon: float, variances: Variances) -> _Solved:
+        return cls(np.zeros(0), Known.none(moments.n_features), 0, epsilon, 0, variances)
 
 
 def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None, solve: Solver) -> _Solved:
@@ -241,73 +269,50 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     varies = np.diag(total) > 0
     wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, int(varies.sum())))
     if not varies.any():
-        return _Solved(_nothing_varies(moments), epsilon, 0, variances)
+        return _Solved.nothing(moments, epsilon, variances)
     if varies.all():
         again = lambda: moments.between + within  # noqa: E731
-        return _Solved(*_dense(within, total, epsilon, wanted, solve, again), variances)
+        found, n_directions = _dense(within, total, epsilon, wanted, solve, again)
+        return _Solved.of(moments, found, epsilon, n_directions, variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
     inside, whole = within[places], total[places]
-    found, _, n_directions = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
+    found, n_directions = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
-    return _Solved(Solution(found.distraction, filters, patterns, found.n_moving), epsilon, n_directions, variances)
+    found = Solution(found.distraction, filters, patterns, found.n_moving)
+    return _Solved.of(moments, found, epsilon, n_directions, variances)
 
 
 def _dense(
     within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
-) -> tuple[Solution, float, int]:
+) -> tuple[Solution, int | None]:
+    """Solve, and tell how many directions there are where not all were found."""
     if wanted is not None and len(within) >= LEAST_FEATURES:
         leading = dense_leading(within, total, epsilon, wanted)
         if leading is not None:
-            return leading, epsilon, len(total)  # its metric has a Cholesky factor: nothing is constant
+            return leading, len(total)  # its metric has a Cholesky factor: nothing is constant
         total = again()  # it was overwritten
-    found = solve(within, total, epsilon)
-    return found, epsilon, len(found.distraction)
+    return solve(within, total, epsilon), None
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    rows = moments.store
-    assert isinstance(rows, KeptRows)
-    means, shares = rows.means() - moments.offset, moments.shares
-    inside = rows.inside(moments.counts, moments.weights) / moments.weights.sum()
+    store = moments.store
+    assert isinstance(store, KeptRows)
+    means, shares = store.means() - moments.offset, moments.shares
+    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
     variances = Variances.of(shares @ means**2 + inside, inside)
     epsilon = cushion if absolute else cushion * variances.mean
     if variances.total == 0:
-        return _Solved(_nothing_varies(moments), epsilon, 0, variances)
-    problem = rows.deviations, means, moments.counts, shares, epsilon
-    if wanted is not None:
-        leading = few_rows_leading(*problem, wanted)
-        if leading is not None:
-            return _Solved(leading[0], epsilon, leading[1], variances)
-    found = few_rows(*problem)
-    return _Solved(found, epsilon, len(found.distraction), variances)
-
-
-def _nothing_varies(moments: Moments) -> Solution:
-    return Solution(np.zeros(0), np.zeros((moments.n_features, 0)), np.zeros((moments.n_features, 0)), 0)
+        return _Solved.nothing(moments, epsilon, variances)
+    rows = FewRows(store.deviations, means, moments.counts, shares)
+    leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
+    if leading is not None:
+        distraction = leading.distraction
+        directions = FromRows(moments, rows, leading, epsilon)
+        return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
+    return _Solved.of(moments, few_rows(rows, epsilon), epsilon, None, variances)
 
 
 def _shares(parts: Floats, whole: float) -> Floats:
     return parts / max(float(whole), float(np.finfo(np.float64).tiny))
-
-
-def debiased_distraction(moments: Moments, solution: Solution, epsilon: float) -> Floats:
-    """Return one minus the intraclass correlation of each reading: λ without the wandering of set means.
-
-    A = Σ P_m S_m/(n_m-1)        Q = (between - Σ P_m(1-P_m) S_m/(n_m(n_m-1))) / (1 - ΣP_m²)
-    λ~ = wᵀAw / (wᵀAw + max(wᵀQw, 0))
-    """
-    within = solution.distraction  # wᵀ within w, because wᵀ metric w = 1
-    between = 1.0 - within - epsilon * (solution.filters**2).sum(axis=0)
-    shares, single = moments.shares, moments.counts == 1
-    noise, noise_squared = moments.wander(solution.filters, inside=within)
-    # A set of one row shows no variation of its own: the others speak for it.
-    unbiased = (within + noise) / float(1.0 - shares[single].sum())
-    wander = noise - noise_squared + unbiased * float((shares * (1 - shares))[single].sum())
-    # One set can outweigh all others so far that nothing is left of 1 - ΣP².
-    apart = np.maximum(between - wander, 0.0) / max(float(1.0 - (shares**2).sum()), float(np.finfo(np.float64).eps))
-    # Where a direction never varies inside a set, rounding can leave -1e-14; a share is never negative.
-    unbiased = np.maximum(unbiased, 0.0)
-    debiased: Floats = unbiased / np.maximum(unbiased + apart, np.finfo(np.float64).tiny)
-    return debiased

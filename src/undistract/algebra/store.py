@@ -66,8 +66,7 @@ class KeptRows:
 
     def energy(self, which: int, counts: Ints, weights: Floats, filters: Floats) -> Floats:
         """Return wᵀ(sum)w for each filter, (q,), without forming the sum."""
-        readings = (self.deviations @ filters) ** 2  # (n, q)
-        return np.repeat(_coefficients(counts, weights)[which], counts) @ readings
+        return energy_read(which, counts, weights, self.deviations @ filters)
 
     def inside(self, counts: Ints, weights: Floats) -> Floats:
         """Return the diagonal of sum 0, (d,)."""
@@ -156,6 +155,12 @@ def sum_sorted(X: Rows, order: Ints | None, counts: Ints, weights: Floats) -> tu
         variances = (np.diag(within) + np.diag(found.between)) / weights.sum()
         check_range(variances + 0 * found.spread, found.moved)  # NaN if any row is
     return found.origin, found.offset, Folded(within, found.between, wander, found.spread)
+
+
+def energy_read(which: int, counts: Ints, weights: Floats, readings: Floats) -> Floats:
+    """Return wᵀ(sum)w of filters, given what they read off the deviations, (n, q); sums as above."""
+    energy: Floats = np.repeat(_coefficients(counts, weights)[which], counts) @ readings**2
+    return energy
 
 
 def few(n_rows: int, n_features: int) -> bool:

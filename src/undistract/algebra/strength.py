@@ -74,14 +74,15 @@ def strengths(spectrum: Spectrum, n_removed: int, strength: float | str = "auto"
 
 def _automatic(spectrum: Spectrum, n_removed: int) -> Floats:
     """Weigh what goes by signal over noise squared, relative to what is kept."""
-    squares = (spectrum.patterns**2).sum(axis=0)  # within = Σ λ a aᵀ and total + ε I = Σ a aᵀ
+    squares = spectrum.directions.pattern_squares  # within = Σ λ a aᵀ and total + ε I = Σ a aᵀ
     if spectrum.variances is None:
-        within, total = spectrum.distraction @ squares, np.maximum(squares - spectrum.cushion, 0.0).sum()
+        within = float(spectrum.distraction @ squares)
+        total = float(np.maximum(squares - spectrum.cushion, 0.0).sum())
     else:
         within, total = spectrum.variances.within, spectrum.variances.total
     # Where what is kept never varies, or no sets differ, rounding must not decide: then the largest strength does.
     least = LEAST * max(float(total), float(np.finfo(np.float64).tiny))
-    lengths, filters = squares[:n_removed], spectrum.filters[:, :n_removed]
+    lengths = squares[:n_removed]
     n_kept = max(spectrum.n_features - n_removed, 1)
     inside = spectrum.distraction[:n_removed] * lengths
     kept_inside = max((within - inside.sum()) / n_kept, least)
@@ -89,7 +90,7 @@ def _automatic(spectrum: Spectrum, n_removed: int) -> Floats:
     heard = spectrum.evidence.heard
     usual = (1 - heard) * (total - within) / max(within, least)  # where no set speaks: as everywhere
     apart = inside * (heard * (1 - clean) / clean + usual)
-    apart += lengths * spectrum.cushion * (filters**2).sum(axis=0)
+    apart += lengths * spectrum.cushion * spectrum.directions.filter_squares[:n_removed]
     kept_apart = heard * (total - within) / n_kept + usual * kept_inside + spectrum.cushion
     noise = np.minimum(inside / kept_inside, MOST_AUTOMATIC)
     signal = np.maximum(apart, least) / max(kept_apart, least)

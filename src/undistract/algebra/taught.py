@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cholesky, eigh, qr, solve_triangular
 
+from undistract.algebra.directions import Known
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, MOSTLY, Spectrum
 from undistract.arrays import Floats, as_rows, same_features
 from undistract.errors import InputError
@@ -217,16 +218,18 @@ def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
     new = axes[:, lengths > 1e-9 * np.linalg.norm(rows)]  # (d, e)
     if not new.shape[1]:
         return spectrum
-    tiny = 1e-12 * float((spectrum.patterns**2).sum() / spectrum.n_features)
+    tiny = 1e-12 * float(spectrum.directions.pattern_squares.sum() / spectrum.n_features)
     root = np.sqrt(max(spectrum.cushion, tiny, float(np.finfo(np.float64).tiny)))
     zeros = np.zeros(new.shape[1])
     return replace(
         spectrum,
         distraction=np.append(spectrum.distraction, zeros),
         debiased=np.append(spectrum.debiased, zeros),
-        unevenness=np.append(spectrum.unevenness, zeros),
-        filters=np.hstack([spectrum.filters, new / root]),
-        patterns=np.hstack([spectrum.patterns, new * root]),
+        directions=Known(
+            np.hstack([spectrum.filters, new / root]),
+            np.hstack([spectrum.patterns, new * root]),
+            np.append(spectrum.unevenness, zeros),
+        ),
         n_moving=len(spectrum.distraction) + new.shape[1],
     )
 
@@ -265,9 +268,11 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
             distraction=placed(old.distraction, distraction),
             # What people say has no set whose mean could wander, and is meant for every set.
             debiased=mixed(old.debiased, 1.0),
-            unevenness=mixed(old.unevenness, 0.0),
-            filters=placed(old.filters, old.filters[:, n_removed:] @ filters),
-            patterns=placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
+            directions=Known(
+                placed(old.filters, old.filters[:, n_removed:] @ filters),
+                placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
+                mixed(old.unevenness, 0.0),
+            ),
             taught=placed(np.zeros(len(old.distraction)), share),
         ),
         n_told,
@@ -296,8 +301,6 @@ def _turned(spectrum: Spectrum, turn: Floats) -> Spectrum:
         spectrum,
         distraction=values(spectrum.distraction),
         debiased=values(spectrum.debiased),
-        unevenness=values(spectrum.unevenness),
         taught=None if spectrum.taught is None else values(spectrum.taught),
-        filters=columns(spectrum.filters),
-        patterns=columns(spectrum.patterns),
+        directions=Known(columns(spectrum.filters), columns(spectrum.patterns), values(spectrum.unevenness)),
     )

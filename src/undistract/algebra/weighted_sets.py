@@ -57,15 +57,26 @@ class WeightedSets:
         Σ_f a_f² v_f / Σ_f a_f² s_f² - 1, where v is the mean over sets of a feature's variance, and s the mean over
         sets of its standard deviation. It is measured feature by feature: sums over sets hold no more.
         """
+        variances, typical = self._evenness()
+        tiny = float(np.finfo(np.float64).tiny)
+        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
+        uneven: Floats = (variances @ shares) / np.maximum(typical @ shares, tiny) - 1.0
+        return np.maximum(uneven, 0.0)
+
+    def unevenness_of_features(self) -> tuple[float, float]:
+        """Return the least and the largest of any feature that varies inside sets; those of patterns lie between."""
+        variances, typical = self._evenness()
+        varies = typical > 0
+        uneven = np.maximum(variances[varies] / typical[varies] - 1.0, 0.0)
+        return float(uneven.min(initial=np.inf)), float(uneven.max(initial=0.0))
+
+    def _evenness(self) -> tuple[Floats, Floats]:
+        """Return v and s² of each feature, (d,)."""
         several = self.counts > 1  # a set of one row shows no variation of its own
         weight = float(self.weights[several].sum())
         # The spread of n rows reads low by 1/(4(n-1)), to first order.
         low = float((self.weights / np.maximum(self.counts - 1, 1))[several].sum()) / weight / 4
-        typical, variances = self._spread() / weight * (1 + low), self._inside() / weight
-        tiny = float(np.finfo(np.float64).tiny)
-        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
-        uneven: Floats = (variances @ shares) / np.maximum(typical**2 @ shares, tiny) - 1.0
-        return np.maximum(uneven, 0.0)
+        return self._inside() / weight, (self._spread() / weight * (1 + low)) ** 2
 
     @property
     def _weight(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from undistract.algebra import Cut, Evidence, Moments, Projection, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
+from undistract.algebra.directions import Known
 from undistract.algebra.frequent_directions import FrequentDirections
 from undistract.algebra.growing import Growing
 from undistract.algebra.projection import Eigen, KeptSpan, Oblique, Soft
@@ -92,6 +93,11 @@ def _spectrum_agrees(spectrum: Spectrum) -> None:
     expect(spectrum.n_moving <= n_directions <= spectrum.n_features, "it has more directions than features")
     # What people told stands before what the sets show.
     expect(spectrum.taught is not None or (np.diff(spectrum.distraction) <= 0).all(), "its directions are not in order")
+
+
+def _give_spectrum(fields: Fields) -> Spectrum:
+    wide = Known(*(fields.pop(name) for name in ("filters", "patterns", "unevenness")))
+    return Spectrum(directions=wide, **fields)
 
 
 def _complement_agrees(complement: Complement) -> None:
@@ -189,6 +195,7 @@ RECORDS: dict[str, Record] = {
             "variances": optional(part(Variances)),
         },
         _spectrum_agrees,
+        give=_give_spectrum,
         public=True,
         later={"taught": None, "variances": None},
     ),
@@ -272,11 +279,11 @@ def _projection(fields: Fields) -> Projection:
     spectrum, n_removed = fields["spectrum"], fields["cut"].n_removed
     n_features, n_directions = spectrum.patterns.shape
     expect(n_removed <= spectrum.n_moving, f"{n_removed} directions are removed, {spectrum.n_moving} vary")
-    removed = spectrum.origin, spectrum.filters[:, :n_removed], spectrum.patterns[:, :n_removed]
+    removed = spectrum.origin, spectrum.directions.first(n_removed)
     complement, kept = fields["complement"], (fields["kept_filters"], fields["kept_patterns"])
     soft, strength = fields["soft_filter"], fields["strength"]
     if fields["removal"] == "soft":
-        expect(soft is not None and soft.directions.shape == removed[2].shape, "it lacks the soft filter")
+        expect(soft is not None and soft.directions.shape == (n_features, n_removed), "it lacks the soft filter")
         expect(complement is None and kept == (None, None), "a soft projection keeps nothing but its filter")
         check_strength(strength)
         return Soft(*removed, soft, strength)
