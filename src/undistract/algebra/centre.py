@@ -1,5 +1,10 @@
 """Centre pieces of a block of rows on their own means; without a loop in Python over short pieces.
 
+n rows minus their mean span n - 1 directions at most. A reflection that turns (1, …, 1)/√n to the first axis makes the
+first of them nothing, and leaves all products as they were. It comes down to another centre, and the first row goes:
+
+    x_i - c,   c = μ - (x_1 - μ)/(√n - 1),   i = 2 … n          Σ (x_i - c)(x_i - c)ᵀ = Σ (x_i - μ)(x_i - μ)ᵀ
+
 Where numba is installed (the extra `fast`), one compiled pass does it; what numpy finds is the reference.
 """
 
@@ -20,6 +25,8 @@ from undistract.arrays import Floats, Ints, Rows
 LONG = 32
 # A compiled pass is worth its compilation for full blocks of narrow rows; with wide ones the product takes far longer.
 COMPILED_VALUES, COMPILED_FEATURES = 2**18, 256
+# √n - 1 for two rows, or a little less: a single row leaves none behind, and its centre does not matter.
+LEAST_STEP = 0.4
 
 
 class Pieces(NamedTuple):
@@ -46,9 +53,20 @@ class Pieces(NamedTuple):
             return self.carried
         return np.array(self.source[self.starts[-1:]], dtype=np.float64)
 
-    def is_long(self) -> bool:
-        """Tell whether a compiled pass is worth while."""
-        return self.source.size >= COMPILED_VALUES and self.source.shape[1] <= COMPILED_FEATURES
+    def passes(self) -> Compiled | None:
+        """Return the compiled passes, where there are any and they are worth while."""
+        worth_while = self.source.size >= COMPILED_VALUES and self.source.shape[1] <= COMPILED_FEATURES
+        return compiled() if worth_while else None
+
+    @property
+    def are_short(self) -> bool:
+        """Whether numpy had better not go through them one by one."""
+        return len(self.starts) * LONG > len(self.source)
+
+    @property
+    def spared(self) -> int:
+        """How many rows each piece is best spared: with long ones it saves nothing, and numpy cannot do it quickly."""
+        return int(self.are_short and self.passes() is not None)
 
 
 class Centred(NamedTuple):
@@ -58,13 +76,21 @@ class Centred(NamedTuple):
     squares: Floats  # (pieces, d) sums of squared deviations
 
 
-def centre(pieces: Pieces, rows: Floats) -> Centred:
-    """Write rows minus the mean of their piece to `rows`, (n, d).
+def centre(pieces: Pieces, rows: Floats, spared: int = 0) -> Centred:
+    """Write rows minus the mean of their piece to `rows`, (n, d); or one less for each piece, with the same products.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    rows : (n - spared · pieces, d) array
+        To be written.
+    spared : {0, 1}
+        How many rows each piece is spared; 0, or what `Pieces.spared` says.
 
     Examples
     --------
-    >>> rows = np.empty((3, 1))
     >>> pieces = Pieces(np.array([[1.0], [3.0], [8.0]]), np.array([0, 2]), carried=np.empty((0, 1)))
+    >>> rows = np.empty((3, 1))
     >>> centre(pieces, rows).means
     array([[1.],
            [0.]])
@@ -74,11 +100,11 @@ def centre(pieces: Pieces, rows: Floats) -> Centred:
     source, starts, carried = pieces
     means = np.empty((len(starts), source.shape[1]))
     found = Centred(means, np.empty_like(means))
-    passes = compiled() if pieces.is_long() else None
+    passes = pieces.passes()
     if passes is not None:
-        passes.centre(source, rows, pieces.bounds, carried, *found)
+        passes.centre(source, rows, pieces.bounds, carried, *found, spared)
     else:
-        way = _short if len(starts) * LONG > len(source) else _long
+        way = _short if pieces.are_short else _long
         way(source, rows, pieces.bounds, pieces.anchors(), found)
     return found
 
@@ -97,7 +123,7 @@ def sum_sets(pieces: Pieces, found: Centred, factors: Floats, origin: Floats, ou
     >>> means.T
     array([[1., 7.]])
     """
-    passes = compiled() if pieces.is_long() else None
+    passes = pieces.passes()
     if passes is None:
         np.subtract(pieces.anchors()[: len(out)], origin, out=out)
         out += found.means
@@ -161,28 +187,37 @@ def compiled() -> Compiled | None:
         return Compiled(*(compile_it()(one) for one in (_one_pass, _sum_pass)))
 
 
-def _one_pass(source: Rows, rows: Floats, bounds: Ints, carried: Floats, means: Floats, squares: Floats) -> None:
+def _one_pass(
+    source: Rows, rows: Floats, bounds: Ints, carried: Floats, means: Floats, squares: Floats, spared: int
+) -> None:
     n_features = source.shape[1]
+    centre = np.empty(n_features)  # the anchor first
+    alone = np.empty(n_features)  # the first row; kept apart, or sums in any order would lose its digits
+    begin = 0  # where the piece is written
     for place in range(len(means)):
         first, last = bounds[place], bounds[place + 1]
-        anchors = squares  # whose place is free for now
         for feature in range(n_features):
-            means[place, feature] = 0.0
-            anchors[place, feature] = carried[place, feature] if place < len(carried) else source[first, feature]
-        for row in range(first, last):
+            centre[feature] = carried[place, feature] if place < len(carried) else source[first, feature]
+            alone[feature] = source[first, feature] - centre[feature]
+            means[place, feature] = spared * alone[feature]
+        shift = begin - first - spared
+        for row in range(first + spared, last):
             for feature in range(n_features):
-                value = source[row, feature] - anchors[place, feature]
-                rows[row, feature] = value
+                value = source[row, feature] - centre[feature]
+                rows[row + shift, feature] = value
                 means[place, feature] += value
         share = 1.0 / (last - first)
+        away = spared / max(np.sqrt(last - first) - 1.0, LEAST_STEP)
         for feature in range(n_features):
             means[place, feature] *= share
+            centre[feature] = means[place, feature] - away * (alone[feature] - means[place, feature])
             squares[place, feature] = 0.0
-        for row in range(first, last):
+        for row in range(begin, last + shift):
             for feature in range(n_features):
-                value = rows[row, feature] - means[place, feature]
+                value = rows[row, feature] - centre[feature]
                 rows[row, feature] = value
                 squares[place, feature] += value * value
+        begin = last + shift
 
 
 def _sum_pass(

@@ -7,7 +7,7 @@
 Nothing is lost to cancellation: every row is read relative to the first row of its own set, so all sums are of the size
 of the variation inside a set, however far away from zero the set lies. Nothing is kept of a set once it is summed up:
 memory does not grow with the number of sets. Rows are read in blocks that stay in the cache while they are shifted,
-centred and multiplied.
+centred and multiplied. Short sets are spared a row each (`centre`): with their means, there are as many as there were.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def gather(X: Rows, order: Ints | None, counts: Ints, weights: Floats, weighting
     --------
     >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [7.0, 1.0], [9.0, 1.0]])
     >>> found = gather(X, None, np.array([2, 2]), np.ones(2), np.ones((1, 2)))
-    >>> found.scatters[0][0, 0], found.between[0, 0], found.moved
+    >>> found.scatters[0][0, 0].round(9), found.between[0, 0], found.moved
     (np.float64(4.0), np.float64(24.5), array([ True, False]))
     """
     means = _Means(_read(X, order, 0, 1)[0])
@@ -118,14 +118,15 @@ def _scatters(X: Rows, order: Ints | None, counts: Ints, weightings: Floats, kee
     spare = buffer if even else np.empty_like(buffer)
     cut: _Cut | None = None  # the set that the last border cut
     for start, stop in _blocks(n_rows, size):
-        rows, source = buffer[: stop - start], _block(X, order, start, stop)
+        source = _block(X, order, start, stop)
         first, last = np.searchsorted(bounds, [start, stop - 1], side="right") - 1
         starts = np.maximum(bounds[first : last + 1], start) - start
         pieces = Pieces(source, starts, np.empty((0, n_features)) if cut is None else cut.anchor)
-        found = centre(pieces, rows)
+        rows = buffer[: len(source) - pieces.spared * len(starts)]
+        found = centre(pieces, rows, pieces.spared)
         if cut is not None:  # Chan's shift is one more row of the set that the border cut
-            buffer[stop - start] = cut.joined(found, int(np.append(starts, stop - start)[1]))
-            rows = buffer[: stop - start + 1]
+            buffer[len(rows)] = cut.joined(found, int(pieces.bounds[1]))
+            rows = buffer[: len(rows) + 1]
         whole = last + 1 - first if bounds[last + 1] <= stop else last - first  # sets that end in this block
         if whole:
             ended = Centred(found.means[:whole], found.squares[:whole])
@@ -134,11 +135,13 @@ def _scatters(X: Rows, order: Ints | None, counts: Ints, weightings: Floats, kee
         if whole < last + 1 - first:
             anchor = pieces.last_anchor()
             cut = _Cut(anchor, found.means[-1], found.squares[-1], stop - int(bounds[last]))
+        if not len(rows):  # sets of a single row do not vary
+            continue
         if even:  # sets of one size and weight need no scaling
             for scatter, weighting in zip(scatters, weightings, strict=True):
                 dsyrk(weighting[0], rows.T, beta=1.0, c=scatter, overwrite_c=1)
         else:
-            owners = np.repeat(np.arange(first, last + 1), np.diff(np.append(starts, stop - start)))
+            owners = np.repeat(np.arange(first, last + 1), np.diff(pieces.bounds) - pieces.spared)
             owners = np.append(owners, np.full(len(rows) - len(owners), first))
             for scatter, weighting in zip(scatters, weightings, strict=True):
                 scaled = np.multiply(rows, np.sqrt(weighting[owners])[:, None], out=spare[: len(rows)])
