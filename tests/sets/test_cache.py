@@ -1,10 +1,12 @@
 """The cache: the same rows as without it, sooner; whatever happens to its files."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.clips import dots, write_clip
-from undistract import EvidenceWarning
+from undistract import EvidenceWarning, InputError
 from undistract.features import make_extractor
 from undistract.sets import cache as cache_module
 from undistract.sets.cache import RowCache, cache_folder
@@ -114,6 +116,53 @@ def test_a_cache_that_cannot_be_written_changes_nothing(tmp_path, clip):
     (tmp_path / "rows").write_text("a file where the folder should be")
     rows = video_set(clip, PIXELS, cache=RowCache(tmp_path / "rows")).rows
     np.testing.assert_array_equal(rows, video_set(clip, PIXELS).rows)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_a_disk_that_is_full_changes_nothing(tmp_path, clip, monkeypatch):
+    # The last rows were still on their way when the file was closed, and that failed the reading.
+    as_usual = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda path, *mode: as_usual(Path("/dev/full") if path.name == "rows" else path, *mode)
+    )
+    rows = video_set(clip, PIXELS, cache=RowCache(tmp_path / "kept")).rows
+    np.testing.assert_array_equal(rows, video_set(clip, PIXELS).rows)
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_what_an_extractor_gives_comes_back_in_its_own_type(tmp_path, clip):
+    # Doubles came back as floats from the second reading on.
+    def thirds(frames):
+        return frames.reshape(len(frames), -1).mean(axis=1, keepdims=True) / 3
+
+    thirds.fingerprint = "thirds"
+    cache = RowCache(tmp_path / "rows")
+    plain, cached = video_set(clip, thirds), video_set(clip, thirds, cache=cache)
+    for _ in range(2):
+        np.testing.assert_array_equal(cached.rows, plain.rows, strict=True)
+    assert len(entries(cache)) == 1
+
+
+def test_an_extractor_without_a_fingerprint_is_not_taken_for_another(tmp_path, clip):
+    # Rows of the first were given for the second: two functions at one address, one after the other, have one name.
+    class Filled:
+        def __init__(self, value):
+            self.value = value
+
+        def __call__(self, frames):
+            return np.full((len(frames), 1), self.value, np.float32)
+
+        def __repr__(self):
+            return "<function at 0x7f00>"
+
+    cache = RowCache(tmp_path / "rows")
+    for value in (1.0, 2.0):
+        assert set(video_set(clip, Filled(value), cache=cache).rows.ravel()) == {value}
+
+
+def test_a_video_that_is_not_there_is_missed_as_without_a_cache(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*gone.mp4. Give the path of a video"):
+        _ = video_set(tmp_path / "gone.mp4", PIXELS, cache=RowCache(tmp_path / "rows")).rows
 
 
 def test_lost_frames_are_told_again_when_rows_come_from_the_cache(tmp_path):
