@@ -1,0 +1,38 @@
+"""The plan looks at each piece once, and at its rows only where somebody will ask for them again."""
+
+import pytest
+
+from tests.parallel.making import named_rows
+
+pytest.importorskip("dask", reason="needs Dask: pip install 'undistract[dask]'")
+
+from undistract.algebra.prior import Prior  # noqa: E402
+from undistract.parallel import gather  # noqa: E402
+from undistract.parallel.leaf import OneSet, Piece  # noqa: E402
+from undistract.parallel.plan import branches  # noqa: E402
+
+
+def test_many_small_sets_are_counted_once_each():
+    # All pieces of a leaf were counted again with every further one: 100 000 small sets took minutes to plan.
+    asked = []
+
+    class Counted(Piece):
+        def __getattribute__(self, name):
+            if name == "n_rows":
+                asked.append(name)
+            return super().__getattribute__(name)
+
+    pieces = [Counted(OneSet(), (number,), (number,), (1,), 1, 3, lambda: None) for number in range(500)]
+    (branch,) = branches(pieces, Prior.of("uniform"), split_every=8)
+    assert len(branch.leaves) == 1
+    assert len(asked) == len(pieces)
+
+
+def test_rows_are_told_from_others_only_for_a_checkpoint(monkeypatch, tmp_path):
+    # To sum up all that was sent, only to forget it, took as long as the moments.
+    asked = []
+    monkeypatch.setattr("undistract.parallel.one_by_one._mark_of_rows", lambda rows: asked.append(rows) or "rows")
+    gather(named_rows(3))
+    assert asked == []
+    gather(named_rows(3), checkpoint=tmp_path)
+    assert len(asked) == 3
