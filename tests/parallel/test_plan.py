@@ -1,4 +1,6 @@
-"""The plan looks at each piece once, and at its rows only where somebody will ask for them again."""
+"""The plan looks at each piece once, and at its rows only where somebody will ask for them again; a run takes few tasks at a time."""
+
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ from undistract.algebra.prior import Prior  # noqa: E402
 from undistract.parallel import gather  # noqa: E402
 from undistract.parallel.leaf import OneSet, Piece  # noqa: E402
 from undistract.parallel.plan import branches  # noqa: E402
+from undistract.parallel.run import OnCluster, Task  # noqa: E402
 
 
 def test_many_small_sets_are_counted_once_each():
@@ -36,3 +39,18 @@ def test_rows_are_told_from_others_only_for_a_checkpoint(monkeypatch, tmp_path):
     assert asked == []
     gather(named_rows(3), checkpoint=tmp_path)
     assert len(asked) == 3
+
+
+def test_what_a_checkpoint_has_is_taken_up_as_it_is_needed():
+    # A second run held all parts of the first in memory before it joined two of them.
+    taken = []
+
+    def ready():
+        for number in range(100):
+            taken.append(number)
+            yield Task([(len, ())], "a set", ready=number)
+
+    client = SimpleNamespace(status="running", nthreads=lambda: {"worker": 2}, cancel=lambda futures: None)
+    for number in OnCluster(client).run(ready()):
+        assert len(taken) - number <= 7
+    assert len(taken) == 100
