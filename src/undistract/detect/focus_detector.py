@@ -7,7 +7,7 @@ rows ─► focus ─► detector ─► scores ──────────�
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -130,16 +130,21 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rule = self._rule()
         rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        names, codes = (None, None) if sets is None else number_sets(sets, len(rows))
+        self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
+        sets = list(sets) if isinstance(sets, Iterator) else sets  # they are asked for again
+        codes = None if sets is None else number_sets(sets, len(rows))[1]
         focus = clone(self.focus)
-        self.focus_ = focus.fit(rows) if names is None else focus.fit(rows, sets=codes)
+        self.focus_ = focus.fit(rows) if sets is None else focus.fit(rows, sets=sets)
         self.detector_ = as_detector(clone(self.detector, safe=False))
         if not self.adapt:
             self.detector_.fit(self.focus_.transform(rows))
         stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
-        members = [np.flatnonzero(stretches == code) for code in np.unique(stretches)]
+        members = np.split(np.argsort(stretches, kind="stable"), np.cumsum(np.bincount(stretches))[:-1])
+        # Sets are dealt by the places of their rows, so that each is still called by its name.
         held_out = held_out_scores(
-            self._learn_without(codes is not None), [rows[one] for one in members], n_folds=self.n_folds
+            self._learn_without(rows.astype(np.float64, copy=False), sets),
+            [one[:, None] for one in members],
+            n_folds=self.n_folds,
         )
         self.scores_ = np.empty(len(rows))
         for one, found in zip(members, held_out, strict=True):
@@ -223,6 +228,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _settle(self, focus: Any, known: list[Rows]) -> Self:
         """Fit the detector and the threshold behind a fitted focus."""
         self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
         projected = [focus.transform(rows) for rows in known]
         self.detector_, self.threshold_, held_out = calibrated(
             self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
@@ -272,23 +278,23 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return Quantile() if self.threshold is None else Quantile(self.threshold)
         return self.threshold
 
-    def _learn_without(self, with_sets: bool) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
-        """Return what learns from some of the sets, for `held_out_scores`."""
+    def _learn_without(self, rows: Rows, sets: Any) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
+        """Return what learns from some of the sets, given as the places of their rows, for `held_out_scores`."""
+        labels = sets if hasattr(sets, "__array__") or sets is None else np.fromiter(sets, object)
 
         def learn(train: list[Rows]) -> Callable[[Rows], Any]:
-            rows = np.concatenate(train)
-            owner = np.repeat(np.arange(len(train)), [len(one) for one in train])
+            some = _places(train)
             focus, scorer = clone(self.focus), as_detector(clone(self.detector, safe=False))
             with warnings.catch_warnings():
                 # What speaks against the evidence was said when all sets were learned.
                 warnings.simplefilter("ignore", EvidenceWarning)
                 warnings.simplefilter("ignore", NoSetsWarning)
                 # One set that is left cannot say what to ignore.
-                several = with_sets and len(train) > 1
-                focus = focus.fit(rows, sets=owner) if several else focus.fit(rows)
+                several = labels is not None and len(train) > 1
+                focus = focus.fit(rows[some], sets=np.asarray(labels)[some]) if several else focus.fit(rows[some])
             if not self.adapt:
-                scorer.fit(focus.transform(rows))
-            return lambda held_out: self._scored(focus, scorer, held_out)
+                scorer.fit(focus.transform(rows[some]))
+            return lambda held_out: self._scored(focus, scorer, rows[_places([held_out])])
 
         return learn
 
@@ -302,3 +308,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows: Rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return rows
+
+
+def _places(pieces: list[Rows]) -> NDArray[np.intp]:
+    return np.concatenate(pieces)[:, 0].astype(np.intp)
