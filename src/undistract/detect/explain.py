@@ -97,7 +97,7 @@ def explain(
     Parameters
     ----------
     watch : FocusDetector
-        Fitted.
+        Fitted, with a linear `Focus` in front.
     X : (n, d) array
         The set that was scored: it also says what is usual, the median of its rows.
     rows : sequence of int or of Alarm
@@ -131,7 +131,7 @@ def explain(
     names = _names(watch, context.shape[1], feature_names)
     # Half of it, twice: the mean of two values at 1e308 is one of them, their sum is none.
     deviations = context[chosen] - 2 * np.median(context / 2, axis=0)  # (r, d)
-    ignored = watch.focus_.projection_.ignored_share(deviations)
+    ignored = _projection(watch).ignored_share(deviations)
     exact = hasattr(watch.detector_, "parts")
     if exact:
         scores, contributions = _from_parts(watch, context, chosen)
@@ -154,7 +154,7 @@ def _from_parts(watch: Watch, context: Floats, chosen: NDArray[np.int64]) -> tup
     else:
         displacements, duals = watch.detector_.parts(Z[chosen])  # (r, k, z) each
     n_rows, n_parts, width = displacements.shape
-    projection = watch.focus_.projection_
+    projection = _projection(watch)
     moved = projection.lift(displacements.reshape(-1, width)).reshape(n_rows, n_parts, -1)
     read = projection.pull(duals.reshape(-1, width)).reshape(n_rows, n_parts, -1)
     contributions = (moved * read).sum(axis=1)
@@ -194,6 +194,16 @@ def _scores_of(watch: Watch, context: Floats, row: int, variants: Floats) -> Flo
         replaced[row] = variant
         scores[number] = watch.anomaly_score(replaced)[row]
     return scores
+
+
+def _projection(watch: Watch) -> Any:
+    projection = getattr(watch.focus_, "projection_", None)
+    if projection is None:
+        raise InputError(
+            f"{type(watch.focus_).__name__} removes no straight directions of the features, so that nobody can say how "
+            "much of a deviation it ignored. Explain the alarms of a detector behind a Focus."
+        )
+    return projection
 
 
 def _names(watch: Watch, n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:
