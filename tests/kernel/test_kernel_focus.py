@@ -198,6 +198,18 @@ def test_an_approximation_learns_on_and_the_first_rows_settle_the_map(rings, app
     assert pdist(focus.transform(X[:50])) == pytest.approx(pdist(whole.transform(focus.map_(X[:50]))), abs=1e-9)
 
 
+def test_learning_on_that_fails_leaves_the_focus_inside_as_it_was():
+    # The settings that were refused stayed in it.
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    focus = KernelFocus(approx="fourier", n_components=20, random_state=0).partial_fit(X, sets=sets)
+    before = focus.transform(X)
+    with pytest.raises(InputError, match="cutoff is 7"):
+        focus.set_params(cutoff=7).partial_fit(X, sets=sets)
+    assert focus.focus_.cutoff == KernelFocus().cutoff
+    assert np.array_equal(focus.transform(X), before)
+
+
 def test_an_exact_kernel_does_not_learn_on_and_says_what_does():
     with pytest.raises(AttributeError) as said:
         KernelFocus().partial_fit(lit(False), sets=SETS)

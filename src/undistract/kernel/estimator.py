@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
+from copy import copy
 from numbers import Integral
 from typing import Any, Self
 
@@ -226,7 +227,8 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
             if first:
                 self._check()
                 self.map_ = self._approximation(X)
-            focus = Focus() if first else self.focus_
+            # A copy: the one that is there keeps its settings should this fail.
+            focus = Focus() if first else copy(self.focus_)
             self.focus_ = focus.set_params(**self._of_focus()).partial_fit(self.map_(X), sets=at_home(sets), key=key)
         return self
 
