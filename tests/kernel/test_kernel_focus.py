@@ -421,3 +421,16 @@ def test_a_failed_refit_leaves_the_old_model_whole(rings):
     with pytest.raises(InputError):
         focus.fit(X[:, :2], sets=np.zeros(len(X)))
     assert np.array_equal(focus.transform(X), before)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+def test_a_row_that_is_refused_is_told_by_its_place(kernel, monkeypatch):
+    # It was told by its place in a block of 32.
+    monkeypatch.setattr("undistract.kernel.maps.BLOCK_VALUES", 60 * 7)
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    focus = KernelFocus(kernel, n_remove=1).fit(X, sets=sets)
+    far = np.vstack([X, X])
+    far[77] = 1e200
+    with pytest.raises(InputError, match="Row 77 is so large"):
+        focus.transform(far)

@@ -74,10 +74,10 @@ class SpanMap:
         step = max(1, BLOCK_VALUES // len(self.basis))
         for start in range(0, len(X), step):
             block = X[start : start + step]
-            inside = self.kernel(block, self.rows) @ self.basis
+            inside = self.kernel(block, self.rows, n_before=start) @ self.basis
             coordinates[start : start + step, : inside.shape[1]] = inside
             if self.news:
-                outside = self.kernel.own(block) - (inside**2).sum(axis=1) - self.floor
+                outside = self.kernel.own(block, n_before=start) - (inside**2).sum(axis=1) - self.floor
                 coordinates[start : start + step, -1] = np.sqrt(np.maximum(outside, 0.0))
         return coordinates
 
