@@ -182,3 +182,23 @@ def test_a_reader_is_asked_once_for_each_reading_however_many_wrap_it():
     outer = FeatureSet.reading("a", inner.timed_chunks)
     assert [len(rows) for rows in outer.chunks()] == [4]
     assert len(readings) == 1  # it was three times, to learn beforehand how wide a row is
+
+
+def test_a_number_that_is_missing_is_told_by_its_place_in_the_set():
+    # It was told by its place in a chunk.
+    rows = np.ones((10_000, 2))
+    rows[9000, 1] = np.nan
+    with pytest.raises(InputError, match="Set 'day' holds nan at row 9000, feature 1"):
+        Moments.of([FeatureSet("day", rows)])
+
+
+def test_names_are_as_many_as_what_they_name():
+    # Nobody asked, until one was looked for that was not there.
+    for names, words in (
+        ({"feature_names": ["load"]}, r"Set 'day' has 1 feature_names for 2 features. Give one name for each."),
+        ({"row_names": ["a", "b"]}, r"Set 'day' has 2 row_names for 3 rows. Give one name for each."),
+    ):
+        with pytest.raises(InputError, match=words):
+            FeatureSet("day", np.ones((3, 2)), **names)
+        with pytest.raises(InputError, match=words):
+            FeatureSet.reading("day", lambda: [np.ones((3, 2))], n_features=2, n_rows=3, **names)

@@ -185,6 +185,12 @@ class FeatureSet:
         row_names: Sequence[str] | None,
         held: Piece | RowStream,
     ) -> None:
+        lengths = (held.known_width, held.n_rows) if isinstance(held, RowStream) else held[0].shape[::-1]
+        for what, given, length in zip(("feature", "row"), (feature_names, row_names), lengths, strict=True):
+            if given is not None and length is not None and len(given) != length:
+                raise InputError(
+                    f"Set {name!r} has {len(given)} {what}_names for {length} {what}s. Give one name for each."
+                )
         # A frozen dataclass lets nobody assign, not even itself.
         for field_name, value in {
             "name": name,
