@@ -23,6 +23,7 @@ from undistract.detect import (
     MostSets,
     NearestDetector,
     Quantile,
+    Tail,
     detector,
     quality,
 )
@@ -278,3 +279,18 @@ def test_what_an_earlier_fit_left_is_forgotten():
     watch.fit(X, sets=days)
     with pytest.raises(InputError, match="No normal rows were kept"):
         watch.with_focus(watch.focus_)
+
+
+def test_learning_that_fails_leaves_the_watch_as_it_was():
+    # It had a new focus and a new detector then, and the old threshold for their scores.
+    X, days = normal_days()
+    sets = [FeatureSet(day, X[days == day]) for day in range(24)]
+    watch = FocusDetector(Focus()).fit_sets(sets)
+    before = dict(vars(watch))
+    watch.set_params(threshold=Tail(1e-5, share=0.001))
+    with pytest.raises(InputError, match="a tail needs 30 or more"):
+        watch.fit(9 * X[:, :5], sets=days)
+    with pytest.raises(InputError, match="a tail needs 30 or more"):
+        watch.fit_sets([FeatureSet(one.name, 9 * one.rows) for one in sets])
+    changed = [name for name, value in vars(watch).items() if value is not before.get(name)]
+    assert changed == ["threshold"]

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra.set_labels import number_sets
+from undistract.attempt import AllOrNothing
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.alarms import Alarm, find_alarms
 from undistract.detect.calibration import Rows, held_out_scores
@@ -58,7 +59,7 @@ def calibrated(
     return fresh if adapt else fresh.fit(np.concatenate(known)), rule(held_out), held_out
 
 
-class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class FocusDetector(AllOrNothing, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from sets of normal rows what to ignore, how to score, and when to alarm.
 
     Parameters
@@ -128,29 +129,30 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Which set each row belongs to. Without it nothing is ignored (with a warning), and consecutive stretches of
             rows stand in for sets when the threshold is calibrated.
         """
-        rule = self._rule()
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
-        sets = list(sets) if isinstance(sets, Iterator) else sets  # they are asked for again
-        codes = None if sets is None else number_sets(sets, len(rows))[1]
-        focus = clone(self.focus)
-        self.focus_ = focus.fit(rows) if sets is None else focus.fit(rows, sets=sets)
-        self.detector_ = as_detector(clone(self.detector, safe=False))
-        if not self.adapt:
-            self.detector_.fit(self.focus_.transform(rows))
-        stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
-        members = np.split(np.argsort(stretches, kind="stable"), np.cumsum(np.bincount(stretches))[:-1])
-        # Sets are dealt by the places of their rows, so that each is still called by its name.
-        held_out = held_out_scores(
-            self._learn_without(rows.astype(np.float64, copy=False), sets),
-            [one[:, None] for one in members],
-            n_folds=self.n_folds,
-        )
-        self.scores_ = np.empty(len(rows))
-        for one, found in zip(members, held_out, strict=True):
-            self.scores_[one] = found
-        self.threshold_ = rule(held_out)
-        self.offset_ = -self.threshold_.value
+        with self._all_or_nothing():
+            rule = self._rule()
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
+            sets = list(sets) if isinstance(sets, Iterator) else sets  # they are asked for again
+            codes = None if sets is None else number_sets(sets, len(rows))[1]
+            focus = clone(self.focus)
+            self.focus_ = focus.fit(rows) if sets is None else focus.fit(rows, sets=sets)
+            self.detector_ = as_detector(clone(self.detector, safe=False))
+            if not self.adapt:
+                self.detector_.fit(self.focus_.transform(rows))
+            stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
+            members = np.split(np.argsort(stretches, kind="stable"), np.cumsum(np.bincount(stretches))[:-1])
+            # Sets are dealt by the places of their rows, so that each is still called by its name.
+            held_out = held_out_scores(
+                self._learn_without(rows.astype(np.float64, copy=False), sets),
+                [one[:, None] for one in members],
+                n_folds=self.n_folds,
+            )
+            self.scores_ = np.empty(len(rows))
+            for one, found in zip(members, held_out, strict=True):
+                self.scores_[one] = found
+            self.threshold_ = rule(held_out)
+            self.offset_ = -self.threshold_.value
         return self
 
     def fit_sets(
@@ -227,14 +229,15 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settle(self, focus: Any, known: list[Rows]) -> Self:
         """Fit the detector and the threshold behind a fitted focus."""
-        self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
-        projected = [focus.transform(rows) for rows in known]
-        self.detector_, self.threshold_, held_out = calibrated(
-            self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
-        )
-        self.scores_ = np.concatenate(held_out)
-        self.offset_ = -self.threshold_.value
+        with self._all_or_nothing():
+            self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
+            projected = [focus.transform(rows) for rows in known]
+            self.detector_, self.threshold_, held_out = calibrated(
+                self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
+            )
+            self.scores_ = np.concatenate(held_out)
+            self.offset_ = -self.threshold_.value
         return self
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
