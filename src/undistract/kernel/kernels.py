@@ -76,8 +76,8 @@ class Kernel:
         lost = ~np.isfinite(products).all(axis=1)
         if lost.any():
             raise InputError(
-                f"Row {n_before + int(np.argmax(lost))} is so large that its kernel leaves the range of numbers. Is it in the "
-                "same units as the others? Bring the features to a common scale first."
+                f"Row {n_before + int(np.argmax(lost))} is so large that its kernel leaves the range of numbers. Is "
+                "it in the same units as the others? Bring the features to a common scale first."
             )
         return products
 
