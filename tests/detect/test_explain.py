@@ -97,5 +97,5 @@ def test_a_focus_along_curves_is_told_to_have_no_directions():
     rng = np.random.default_rng(0)
     X, days = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     watch = FocusDetector(KernelFocus(n_remove=1)).fit(X, sets=days)
-    with pytest.raises(InputError, match="KernelFocus removes no straight directions.*behind a Focus"):
+    with pytest.raises(InputError, match=r"KernelFocus removes no straight directions.*behind a Focus"):
         explain(watch, X[:20], [3])

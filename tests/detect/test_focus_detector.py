@@ -263,7 +263,7 @@ def test_sets_keep_their_names_also_for_a_prior_that_gives_weights_by_name(named
     # They were numbered, so that no weight was found for any of them.
     X, days = normal_days()
     names = [named(day) for day in days.tolist()]
-    weights = {name: 2.0 for name in names}
+    weights = dict.fromkeys(names, 2.0)
     plain, weighted = (FocusDetector(Focus(prior=prior)).fit(X, sets=iter(names)) for prior in ("uniform", weights))
     assert plain.focus_.moments_.names == weighted.focus_.moments_.names == tuple(dict.fromkeys(names))
     np.testing.assert_allclose(weighted.scores_, plain.scores_)

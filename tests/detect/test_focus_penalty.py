@@ -143,7 +143,7 @@ def test_weights_of_rows_are_handed_on(focus):
         pytest.param(
             lambda focus: FocusPenalty(LogisticRegression(l1_ratio=0.5, solver="saga"), focus),
             "penalises absolute values.*l1_ratio=0",
-            marks=pytest.mark.skipif(LogisticRegression().penalty == "l2", reason="before scikit-learn 1.8 it is named"),
+            marks=pytest.mark.skipif(LogisticRegression().penalty == "l2", reason="named before scikit-learn 1.8"),
         ),
         (lambda focus: FocusPenalty(Lasso(), focus), "Use 'l2'"),
         (lambda focus: FocusPenalty(Ridge(), focus, strength=-1), "strength is -1"),

@@ -1,4 +1,4 @@
-"""The plan looks at each piece once, and at its rows only where somebody will ask for them again; a run takes few tasks at a time."""
+"""The plan looks at each piece once, at its rows only for a checkpoint; a run takes few tasks at a time."""
 
 from types import SimpleNamespace
 
@@ -8,11 +8,11 @@ from tests.parallel.making import named_rows
 
 pytest.importorskip("dask", reason="needs Dask: pip install 'undistract[dask]'")
 
-from undistract.algebra.prior import Prior  # noqa: E402
-from undistract.parallel import gather  # noqa: E402
-from undistract.parallel.leaf import OneSet, Piece  # noqa: E402
-from undistract.parallel.plan import branches  # noqa: E402
-from undistract.parallel.run import OnCluster, Task  # noqa: E402
+from undistract.algebra.prior import Prior
+from undistract.parallel import gather
+from undistract.parallel.leaf import OneSet, Piece
+from undistract.parallel.plan import branches
+from undistract.parallel.run import OnCluster, Task
 
 
 def test_many_small_sets_are_counted_once_each():

@@ -73,7 +73,7 @@ def test_times_of_a_group_stay_whole_where_one_file_has_days_and_another_hours(t
     (one,) = find_sets(tmp_path, group="machine", time="when")
     assert [str(when) for when in one.times] == ["2024-05-01T00:00:00", "2024-05-02T12:30:00"]
     (tmp_path / "3.csv").write_text("machine,when,load\na,3,3\n")
-    with pytest.raises(InputError, match="'when' holds numbers in 3.csv and times in 1.csv.*Write it alike"):
+    with pytest.raises(InputError, match=r"'when' holds numbers in 3.csv and times in 1.csv.*Write it alike"):
         find_sets(tmp_path, group="machine", time="when")
 
 
