@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from undistract import EvidenceWarning, FeatureSet, Focus, InputError, KernelFocus, NoSetsWarning
-from undistract.kernel.estimator import MOST_ROWS
+from undistract.kernel.makes_map import MOST_ROWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")  # sets are small on purpose
 SETS = np.repeat(np.arange(12), 8)

@@ -92,6 +92,11 @@ class Kernel:
         return f"{name}({', '.join(values)})"
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Tell a kernel whose products are given from one of rows; a function of two rows may not like to be compared."""
+    return isinstance(kernel, str) and kernel == PRECOMPUTED
+
+
 def check_kernel(name: Any, gamma: Any, degree: Any, coef0: Any, parameters: Any) -> None:
     """Refuse settings that make no kernel."""
     if not callable(name) and not (isinstance(name, str) and name in NAMES):
