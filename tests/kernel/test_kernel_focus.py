@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from undistract import EvidenceWarning, FeatureSet, Focus, InputError, KernelFocus, NoSetsWarning
 from undistract.kernel.makes_map import MOST_ROWS
+from undistract.kernel.way_back import WayBack
 
 pytestmark = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")  # sets are small on purpose
 SETS = np.repeat(np.arange(12), 8)
@@ -434,3 +435,18 @@ def test_a_row_that_is_refused_is_told_by_its_place(kernel, monkeypatch):
     far[77] = 1e200
     with pytest.raises(InputError, match="Row 77 is so large"):
         focus.transform(far)
+
+
+def test_the_way_back_is_found_once_for_every_map(monkeypatch):
+    # It was found anew with every call.
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    found = []
+    as_usual = WayBack.of
+    monkeypatch.setattr(WayBack, "of", lambda span: found.append(span) or as_usual(span))
+    focus = KernelFocus(n_remove=1).fit(X, sets=sets)
+    whole = focus.denoise(X)
+    assert np.allclose(np.vstack([focus.denoise(X[:30]), focus.denoise(X[30:])]), whole)
+    assert len(found) == 1
+    focus.fit(2 * X, sets=sets).denoise(X)
+    assert found[-1] is focus.map_

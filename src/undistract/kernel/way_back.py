@@ -82,6 +82,7 @@ class GoesBack:
     approx: str | None
     focus_: Focus
     map_: SpanMap | FourierMap
+    _found: tuple[SpanMap, WayBack] | None = None
 
     @available_if(_goes_back)  # type: ignore[untyped-decorator]
     def inverse_transform(self, X: Any) -> Rows:
@@ -113,4 +114,7 @@ class GoesBack:
     def _way_back(self) -> WayBack:
         if isinstance(self.map_, FourierMap) or self.map_.kernel.name == PRECOMPUTED:
             raise _no_way_back()
-        return WayBack.of(self.map_)
+        # It is kept for as long as the map is the same: to find it takes seconds where thousands of rows span.
+        if self._found is None or self._found[0] is not self.map_:
+            self._found = self.map_, WayBack.of(self.map_)
+        return self._found[1]
