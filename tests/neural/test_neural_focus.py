@@ -364,6 +364,12 @@ def test_a_nonsense_setting_is_refused_by_name(setting, value):
         quick(**encoder).set_params(**{setting: value}).fit(np.ones((40, 6)), sets=LABELS)
 
 
+def test_a_number_that_is_too_large_is_told_how_large_it_may_be(rings):
+    # It was told to be at least 1.
+    with pytest.raises(InputError, match="n_hidden is 2000000; expected a whole number from 1 to 1000000"):
+        NeuralFocus(n_hidden=2_000_000).fit(rings[0], sets=rings[1])
+
+
 @pytest.mark.parametrize("image_shape", [None, 4, (4,), (2, 2, 1, 1), (2.0, 2), "ab", (0, 4), (3, 3)])
 def test_a_shape_that_rows_do_not_have_is_refused(image_shape):
     with pytest.raises(InputError, match="image_shape"):

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from undistract.arrays import Floats, Ints
-from undistract.neural.architecture import Architecture, Training, Weights
+from undistract.neural.architecture import Architecture, Weights
 from undistract.neural.batches import SetBatches, members
 from undistract.neural.library import torch as library
 from undistract.neural.loss import FocusLoss
 from undistract.neural.network import Network, weights_of
+from undistract.neural.settings import Training
 from undistract.progress import watched
 
 torch = library()
