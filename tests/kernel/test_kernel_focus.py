@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from tests.rings import on_rings, separation, thirty_rings
 from undistract import EvidenceWarning, FeatureSet, Focus, InputError, KernelFocus, NoSetsWarning
 from undistract.kernel.makes_map import MOST_ROWS
 from undistract.kernel.way_back import WayBack
@@ -30,22 +31,9 @@ def lit(mixed, size=8):
     return X @ (np.diag([1, 2, 3, 4]) @ ortho_group.rvs(4, random_state=1)) if mixed else X
 
 
-def on_rings(radius, rng):
-    angle = rng.uniform(0, 2 * np.pi, len(radius))
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(scale=0.05, size=len(radius))])
-
-
 @pytest.fixture(scope="module")
 def rings():
-    """Thirty sets, each on a ring of its own radius; where on the ring a row lies distracts."""
-    rng = np.random.default_rng(0)
-    sets = np.repeat(np.arange(30), 20)
-    return on_rings(rng.uniform(1, 3, 30)[sets], rng), sets
-
-
-def separation(usual, other):
-    """How far groups lie apart, in units of the first one's spread."""
-    return np.linalg.norm(other.mean(axis=0) - usual.mean(axis=0)) / np.linalg.norm(usual.std(axis=0))
+    return thirty_rings(20)
 
 
 # The same as linear FOCUS, and as the dual form.
