@@ -1,5 +1,7 @@
 """The cache: the same rows as without it, sooner; whatever happens to its files."""
 
+import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -96,14 +98,25 @@ def test_a_reading_that_stops_half_way_leaves_nothing(tmp_path, clip):
     assert list(cache.folder.iterdir()) == []
 
 
+def test_what_a_killed_reading_left_goes_after_a_day(tmp_path, clip):
+    # It stayed for ever, beyond any limit.
+    cache = RowCache(tmp_path / "rows")
+    for name, age in (("part-killed", 90_000), ("part-busy", 60)):
+        rows = cache.folder / name / "rows"
+        rows.parent.mkdir(parents=True)
+        rows.write_bytes(bytes(100))
+        for path in (rows, rows.parent):
+            os.utime(path, (time.time() - age,) * 2)
+    assert len(video_set(clip, PIXELS, cache=cache).rows) == 20
+    assert [path.name for path in cache.folder.glob("part-*")] == ["part-busy"]
+
+
 def test_the_entries_unused_for_longest_go_when_the_limit_is_reached(tmp_path, clip):
     cache = RowCache(tmp_path / "rows", limit=8000)
     sizes = ["6x4", "6x5", "6x6"]
     one, two, three = (video_set(clip, make_extractor(f"pixels(size={size})"), cache=cache) for size in sizes)
     assert len(one.rows) == len(two.rows) == 20
     first, second = sorted(entries(cache), key=lambda entry: entry.stat().st_size)
-    import os
-
     os.utime(first, (2e9, 2e9))  # used after the second
     assert len(three.rows) == 20
     kept = entries(cache)

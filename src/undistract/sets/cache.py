@@ -10,11 +10,13 @@ import hashlib
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
@@ -29,6 +31,8 @@ from undistract.version import __version__
 
 CHUNK_ROWS = 1024
 ENDING = ".safetensors"
+PART = "part-"
+DAY = 86_400.0  # seconds
 KINDS = {np.dtype(np.float32): "F32", np.dtype(np.float64): "F64"}  # what an entry calls them
 
 
@@ -91,7 +95,7 @@ class RowCache:
         """Pass the chunks on and write them down on the way; a reading that stops half-way leaves nothing."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            scratch = TemporaryDirectory(dir=self.folder, prefix="part-")
+            scratch = TemporaryDirectory(dir=self.folder, prefix=PART)
             raw = _Raw(Path(scratch.name, "rows"))
         except OSError:  # a cache that cannot be written is no reason to fail
             yield from chunks
@@ -111,6 +115,9 @@ class RowCache:
                     self._make_room(entry)
 
     def _make_room(self, newest: Path) -> None:
+        for left in self.folder.glob(PART + "*"):  # by a reading that was killed, or is still under way
+            if time.time() - max(path.stat().st_mtime for path in (left, *left.iterdir())) > DAY:
+                rmtree(left, ignore_errors=True)
         entries = sorted(self.folder.glob("*" + ENDING), key=lambda entry: (entry == newest, entry.stat().st_mtime))
         total = sum(entry.stat().st_size for entry in entries)
         for entry in entries:
