@@ -99,3 +99,11 @@ def test_a_focus_along_curves_is_told_to_have_no_directions():
     watch = FocusDetector(KernelFocus(n_remove=1)).fit(X, sets=days)
     with pytest.raises(InputError, match=r"KernelFocus removes no straight directions.*behind a Focus"):
         explain(watch, X[:20], [3])
+
+
+@pytest.mark.parametrize("groups", [[[0, 9]], [[0, 1], []], [[-1]]], ids=str)
+def test_groups_of_features_that_are_not_there_are_refused(groups):
+    # An IndexError, a division by nothing, and the last feature.
+    watch, today = fitted("lof")
+    with pytest.raises(InputError, match="give features from 0 to 7"):
+        explain(watch, today, [7], groups=groups)

@@ -172,7 +172,10 @@ def _by_occlusion(
     parts = (
         [np.asarray(group, dtype=np.int64) for group in groups] if groups else [*np.arange(context.shape[1])[:, None]]
     )
-    scores, contributions = np.empty(len(chosen)), np.zeros((len(chosen), context.shape[1]))
+    width = context.shape[1]
+    if any(len(group) == 0 or not (group.min() >= 0 and group.max() < width) for group in parts):
+        raise InputError(f"groups hold nothing, or features that X has not; give features from 0 to {width - 1}.")
+    scores, contributions = np.empty(len(chosen)), np.zeros((len(chosen), width))
     for place, row in enumerate(chosen):
         variants = np.repeat(context[row][None, :], len(parts) + 1, axis=0)  # the row itself stays last
         for number, group in enumerate(parts):
