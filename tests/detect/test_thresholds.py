@@ -104,7 +104,7 @@ def test_a_rate_that_was_never_seen_is_warned_about():
         assert Quantile(0.01)([np.arange(10.0), np.arange(10.0)]).value == 9
 
 
-@pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, np.nan])
+@pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, np.nan, None, "0.1"])  # the last two were a TypeError
 def test_a_rate_is_between_zero_and_one(rate):
     for rule in (Quantile, Conformal, MostSets, Tail):
         with pytest.raises(InputError, match="between 0 and 1"):
