@@ -8,11 +8,12 @@ from tests.parallel.making import named_rows
 
 pytest.importorskip("dask", reason="needs Dask: pip install 'undistract[dask]'")
 
+from undistract import FeatureSet
 from undistract.algebra.prior import Prior
-from undistract.parallel import gather
+from undistract.parallel import gather, in_turn
 from undistract.parallel.leaf import OneSet, Piece
 from undistract.parallel.plan import branches
-from undistract.parallel.run import OnCluster, Task
+from undistract.parallel.run import Here, OnCluster, Task
 
 
 def test_many_small_sets_are_counted_once_each():
@@ -54,3 +55,12 @@ def test_what_a_checkpoint_has_is_taken_up_as_it_is_needed():
     for number in OnCluster(client).run(ready()):
         assert len(taken) - number <= 7
     assert len(taken) == 100
+
+
+def test_a_set_that_cannot_travel_is_read_once():
+    # Once for its rows, and once more for its times.
+    read = []
+    one = FeatureSet.reading("day", lambda: read.append(1) or [([[1.0], [2.0]], [8, 9])])
+    here = SimpleNamespace(travels=lambda one: False, run=Here().run)
+    assert list(in_turn(lambda one: one.times.tolist(), [one], here)) == [[8, 9]]
+    assert len(read) == 1

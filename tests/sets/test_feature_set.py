@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from undistract import Focus, InputError, Moments
-from undistract.sets import FeatureSet
+from undistract.sets import FeatureSet, mixed
 
 rows = hnp.arrays(
     st.sampled_from([np.float64, np.float32, np.int64]), hnp.array_shapes(min_dims=2, max_dims=2), elements=st.just(1)
@@ -202,3 +202,17 @@ def test_names_are_as_many_as_what_they_name():
             FeatureSet("day", np.ones((3, 2)), **names)
         with pytest.raises(InputError, match=words):
             FeatureSet.reading("day", lambda: [np.ones((3, 2))], n_features=2, n_rows=3, **names)
+
+
+def test_rows_and_their_times_are_read_once():
+    # Whoever wanted both decoded a video twice.
+    read = []
+
+    def pieces():
+        read.append(1)
+        yield np.ones((3, 2)), np.arange(3.0)
+
+    one = FeatureSet.reading("day", pieces, n_features=2)
+    (there,) = mixed([one], 2 * np.eye(2))
+    assert (there.rows.tolist(), there.times.tolist()) == ([[2.0, 2.0]] * 3, [0.0, 1.0, 2.0])
+    assert len(read) == 1

@@ -119,15 +119,24 @@ class FeatureSet:
             raise InputError(f"size is {size}; expected at least one row per chunk.")
         return recut(self._pieces(), size)
 
+    def whole(self) -> Piece:
+        """Return all rows (n, d) and their times (n,) or None; both asked for one by one would be read twice."""
+        if not isinstance(self._held, RowStream):
+            return self._held
+        pieces = list(self._held.pieces())
+        if not pieces:
+            raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
+        return joined(pieces)
+
     @property
     def rows(self) -> Rows:
         """All rows (n, d). Where they come from a reader they are read now, and not kept."""
-        return self._whole()[0]
+        return self.whole()[0]
 
     @property
     def times(self) -> Rows | None:
         """When each row was seen (n,), or None."""
-        return self._whole()[1]
+        return self.whole()[1]
 
     def __len__(self) -> int:
         return len(self._held if isinstance(self._held, RowStream) else self._held[0])
@@ -168,14 +177,6 @@ class FeatureSet:
         width = self.n_features if first is None else int(first[0].shape[1])
         if first is not None:
             yield from recut(chain([first], pieces), max(1, min(CHUNK_ROWS, CHUNK_VALUES // width)))
-
-    def _whole(self) -> Piece:
-        if not isinstance(self._held, RowStream):
-            return self._held
-        pieces = list(self._held.pieces())
-        if not pieces:
-            raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
-        return joined(pieces)
 
     def _keep(
         self,
