@@ -27,8 +27,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from undistract.detect.alarms import find_alarms
 from undistract.detect.budget import AlarmBudget
-from undistract.detect.calibration import held_out_scores, relative_to_set, score_values
+from undistract.detect.calibration import relative_to_set, score_values
 from undistract.detect.conformal import Conformal, MostSets, benjamini_hochberg
+from undistract.detect.held_out import held_out_scores
 from undistract.detect.scores import Scores
 from undistract.detect.tail import Tail
 from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule

@@ -17,8 +17,10 @@ Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[Any]  # (n, d) numbers of any real dtype; widened to float64 block by block
 
 
-def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True) -> Rows:
+def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True, n_before: int = 0) -> Rows:
     """Return `rows` as a finite, numeric array of shape (n, d), or say what is wrong with it.
+
+    `n_before` rows of the same owner came before these: a row is told by its place among all.
 
     Examples
     --------
@@ -49,11 +51,11 @@ def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True) -> Rows:
     if 0 in array.shape:
         raise InputError(f"{owner} is empty: shape {array.shape}. Leave it out, or give it rows.")
     if check_finite and array.dtype.kind == "f":
-        _check_finite(array, owner)
+        _check_finite(array, owner, n_before)
     return array
 
 
-def _check_finite(array: Rows, owner: str) -> None:
+def _check_finite(array: Rows, owner: str, n_before: int) -> None:
     # Block by block: an answer for every number of a long array would be an array as long.
     step = max(1, 2**20 // array.shape[1])
     for start in range(0, len(array), step):
@@ -61,7 +63,7 @@ def _check_finite(array: Rows, owner: str) -> None:
         if not finite.all():
             row, feature = np.argwhere(~finite)[0] + [start, 0]
             raise InputError(
-                f"{owner} holds {array[row, feature]} at row {row}, feature {feature}. "
+                f"{owner} holds {array[row, feature]} at row {n_before + row}, feature {feature}. "
                 "Drop such rows or impute them first."
             )
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.covariance import EllipticEnvelope
 from sklearn.decomposition import PCA
 from sklearn.ensemble import IsolationForest
@@ -153,3 +154,16 @@ def test_a_model_that_gives_no_number_is_an_error_not_a_score():
 
 def test_a_probabilistic_model_is_a_detector_too():
     assert detector(PCA(2)).fit(rows_with_an_outlier()).scores_.argmax() == 123
+
+
+def test_scores_of_another_shape_are_called_so():
+    # They were called not finite, none of them.
+    class Columns(BaseEstimator):
+        def fit(self, X, y=None):
+            return self
+
+        def score_samples(self, X):
+            return np.zeros((len(X), 1))
+
+    with pytest.raises(InputError, match=r"Columns gave scores of shape \(5, 1\); expected one for each row"):
+        detector(Columns()).fit(np.ones((5, 2)))

@@ -50,7 +50,8 @@ def test_what_cannot_be_known_is_said():
         AlarmBudget(5)([Scores("a", [1.0, 2.0], [0.0, 1.0]), Scores("b", [1.0, 2.0])])
     with pytest.raises(InputError, match="times must rise"):
         AlarmBudget(5)([Scores("a", [1.0, 2.0], [7.0, 7.0])])
-    with pytest.raises(InputError, match="above 0"):
-        AlarmBudget(0)
+    for odd in ({"alarms": 0}, {"alarms": "5"}, {"gap": 1.5}, {"gap": -1}):
+        with pytest.raises(InputError, match=r"above 0, gap is a whole number of rows"):
+            AlarmBudget(**odd)
     with pytest.warns(EvidenceWarning, match="A rate of 0.01 was asked"):
         AlarmBudget(1, rows_per_day=100)([np.arange(10.0)])

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undistract.detect.alarms import find_alarms
-from undistract.detect.calibration import Calibration, held_out_scores, relative_to_set
+from undistract.detect.calibration import Calibration, relative_to_set
+from undistract.detect.held_out import held_out_scores
 from undistract.detect.scores import Scores
 from undistract.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
-from undistract import Focus, InputError
+from undistract import Focus, InputError, KernelFocus
 from undistract.detect import Alarm, FocusDetector, NearestDetector, RidgeMahalanobis, explain
 
 LIGHT = np.linspace(-30, 30, 8)
@@ -90,3 +90,20 @@ def test_a_row_that_is_not_there_is_refused():
     with pytest.raises(InputError, match="rows go from 60 to 60, but X has rows 0 to 59"):
         explain(watch, today, [60])
     assert explain(watch, today, []) == []
+
+
+def test_a_focus_along_curves_is_told_to_have_no_directions():
+    # It was an AttributeError about projection_.
+    rng = np.random.default_rng(0)
+    X, days = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    watch = FocusDetector(KernelFocus(n_remove=1)).fit(X, sets=days)
+    with pytest.raises(InputError, match=r"KernelFocus removes no straight directions.*behind a Focus"):
+        explain(watch, X[:20], [3])
+
+
+@pytest.mark.parametrize("groups", [[[0, 9]], [[0, 1], []], [[-1]]], ids=str)
+def test_groups_of_features_that_are_not_there_are_refused(groups):
+    # An IndexError, a division by nothing, and the last feature.
+    watch, today = fitted("lof")
+    with pytest.raises(InputError, match="give features from 0 to 7"):
+        explain(watch, today, [7], groups=groups)

@@ -23,6 +23,7 @@ from undistract.detect import (
     MostSets,
     NearestDetector,
     Quantile,
+    Tail,
     detector,
     quality,
 )
@@ -255,3 +256,41 @@ def test_the_detector_given_is_not_touched():
     watch = FocusDetector(Focus(), forest).fit(X, sets=days)
     assert not hasattr(forest, "estimators_")
     assert clone(watch).get_params()["detector"].n_estimators == 10
+
+
+@pytest.mark.parametrize("named", [lambda day: f"day {day}", lambda day: ("street", day)], ids=["words", "pairs"])
+def test_sets_keep_their_names_also_for_a_prior_that_gives_weights_by_name(named):
+    # They were numbered, so that no weight was found for any of them.
+    X, days = normal_days()
+    names = [named(day) for day in days.tolist()]
+    weights = dict.fromkeys(names, 2.0)
+    plain, weighted = (FocusDetector(Focus(prior=prior)).fit(X, sets=iter(names)) for prior in ("uniform", weights))
+    assert plain.focus_.moments_.names == weighted.focus_.moments_.names == tuple(dict.fromkeys(names))
+    np.testing.assert_allclose(weighted.scores_, plain.scores_)
+
+
+def test_what_an_earlier_fit_left_is_forgotten():
+    # `with_focus` fitted the detector on rows of other sets, and the names were those of other features.
+    pandas = pytest.importorskip("pandas")
+    X, days = normal_days()
+    watch = FocusDetector(Focus()).fit(pandas.DataFrame(X).rename(columns=str), sets=days)
+    watch.fit_sets([FeatureSet(day, X[days == day, :5]) for day in range(24)])
+    assert not hasattr(watch, "feature_names_in_")
+    watch.fit(X, sets=days)
+    with pytest.raises(InputError, match="No normal rows were kept"):
+        watch.with_focus(watch.focus_)
+
+
+def test_learning_that_fails_leaves_the_watch_as_it_was():
+    # It had a new focus and a new detector then, and the old threshold for their scores.
+    X, days = normal_days()
+    sets = [FeatureSet(day, X[days == day]) for day in range(24)]
+    watch = FocusDetector(Focus()).fit_sets(sets)
+    before = dict(vars(watch))
+    watch.set_params(threshold=Tail(1e-5, share=0.001))
+    with pytest.raises(InputError, match="a tail needs 30 or more"):
+        watch.fit(9 * X[:, :5], sets=days)
+    with pytest.raises(InputError, match="a tail needs 30 or more"):
+        watch.fit_sets([FeatureSet(one.name, 9 * one.rows) for one in sets])
+    changed = [name for name, value in vars(watch).items() if value is not before.get(name)]
+    assert changed == ["threshold"]

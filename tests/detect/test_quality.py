@@ -124,3 +124,14 @@ def test_thin_evidence_is_said():
 def test_what_cannot_be_measured_is_one_typed_error(scores, truth, k):
     with pytest.raises(InputError, match=r"give|needs"):
         quality(scores, truth, k=k)
+
+
+@pytest.mark.parametrize("truth", [[0.0, 1.0, np.nan], ["no", "yes", "no"], [None, True, False]], ids=str)
+def test_a_truth_that_is_not_known_is_no_anomaly(truth):
+    # Whatever was not zero counted as one, and so did what was missing.
+    with pytest.raises(InputError, match="give True or 1 for an anomaly"):
+        quality([1.0, 2.0, 3.0], truth, k=1)
+
+
+def test_the_truth_may_come_as_objects():
+    assert quality([1.0, 2.0], np.array([False, True], dtype=object), k=1) == quality([1.0, 2.0], [0, 1], k=1)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.clips import dots
 from undistract import InputError
-from undistract.features import EXTRACTORS, Cells, Flow, Gradients, Pixels, make_extractor
+from undistract.features import EXTRACTORS, Cells, Flow, Gradients, Network, Pixels, make_extractor
 from undistract.features.places import place_map
 
 SPECS = ["pixels", "gradients", "cells", "cells(pool=max)", "flow", "flow(pool=max)", "flow+pixels(size=6x4)"]
@@ -71,6 +71,14 @@ def test_gradients_see_which_way_edges_run_and_not_how_bright_the_scene_is():
     assert extract(upright)[0].argmax() == 0
     assert extract(lying)[0].argmax() == 2  # 90 degrees of 180
     np.testing.assert_allclose(extract(upright + np.uint8(40)), extract(upright), atol=1e-5)
+
+
+def test_directions_may_be_as_fine_as_degrees():
+    # More than 127 of them were an OverflowError.
+    frames = np.zeros((1, 16, 16), np.uint8)
+    frames[:, 8:] = 255  # one level edge: the gradient runs along y
+    extract = Gradients(size=(16, 16), cells=(1, 1), bins=180)
+    assert extract.feature_names[int(extract(frames)[0].argmax())] == "edges at 90° at 0,0"
 
 
 def test_flow_says_how_fast_and_which_way_a_thing_went():
@@ -141,6 +149,12 @@ def test_specs_may_have_spaces_and_quoted_values():
     assert spaced.parts[0].path == "a,b (1)+c.onnx"
     assert make_extractor(spaced.name) == spaced
     assert set(EXTRACTORS) == {"pixels", "gradients", "cells", "flow", "network"}
+
+
+def test_whole_numbers_are_written_so_that_they_are_read_again():
+    # 0, 0, 0 was written 0x0x0, as if it were a size.
+    extract = Network("street.onnx", mean=(0, 0, 0), std=(1, 1, 1))
+    assert make_extractor(extract.name) == extract
 
 
 @pytest.mark.parametrize("frames", [np.zeros((2, 5, 5)), np.zeros((5, 5), np.uint8), np.zeros((0, 5, 5), np.uint8)])

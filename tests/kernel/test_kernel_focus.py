@@ -14,8 +14,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from tests.rings import on_rings, separation, thirty_rings
 from undistract import EvidenceWarning, FeatureSet, Focus, InputError, KernelFocus, NoSetsWarning
-from undistract.kernel.estimator import MOST_ROWS
+from undistract.kernel.makes_map import MOST_ROWS
+from undistract.kernel.way_back import WayBack
 
 pytestmark = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")  # sets are small on purpose
 SETS = np.repeat(np.arange(12), 8)
@@ -29,22 +31,9 @@ def lit(mixed, size=8):
     return X @ (np.diag([1, 2, 3, 4]) @ ortho_group.rvs(4, random_state=1)) if mixed else X
 
 
-def on_rings(radius, rng):
-    angle = rng.uniform(0, 2 * np.pi, len(radius))
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(scale=0.05, size=len(radius))])
-
-
 @pytest.fixture(scope="module")
 def rings():
-    """Thirty sets, each on a ring of its own radius; where on the ring a row lies distracts."""
-    rng = np.random.default_rng(0)
-    sets = np.repeat(np.arange(30), 20)
-    return on_rings(rng.uniform(1, 3, 30)[sets], rng), sets
-
-
-def separation(usual, other):
-    """How far groups lie apart, in units of the first one's spread."""
-    return np.linalg.norm(other.mean(axis=0) - usual.mean(axis=0)) / np.linalg.norm(usual.std(axis=0))
+    return thirty_rings(20)
 
 
 # The same as linear FOCUS, and as the dual form.
@@ -196,6 +185,18 @@ def test_an_approximation_learns_on_and_the_first_rows_settle_the_map(rings, app
     whole = Focus(**{name: getattr(focus, name) for name in ("cutoff", "cushion")}).fit(focus.map_(X), sets=sets)
     assert focus.distraction_ == pytest.approx(whole.distraction_, abs=1e-9)
     assert pdist(focus.transform(X[:50])) == pytest.approx(pdist(whole.transform(focus.map_(X[:50]))), abs=1e-9)
+
+
+def test_learning_on_that_fails_leaves_the_focus_inside_as_it_was():
+    # The settings that were refused stayed in it.
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    focus = KernelFocus(approx="fourier", n_components=20, random_state=0).partial_fit(X, sets=sets)
+    before = focus.transform(X)
+    with pytest.raises(InputError, match="cutoff is 7"):
+        focus.set_params(cutoff=7).partial_fit(X, sets=sets)
+    assert focus.focus_.cutoff == KernelFocus().cutoff
+    assert np.array_equal(focus.transform(X), before)
 
 
 def test_an_exact_kernel_does_not_learn_on_and_says_what_does():
@@ -409,3 +410,31 @@ def test_a_failed_refit_leaves_the_old_model_whole(rings):
     with pytest.raises(InputError):
         focus.fit(X[:, :2], sets=np.zeros(len(X)))
     assert np.array_equal(focus.transform(X), before)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial"])
+def test_a_row_that_is_refused_is_told_by_its_place(kernel, monkeypatch):
+    # It was told by its place in a block of 32.
+    monkeypatch.setattr("undistract.kernel.maps.BLOCK_VALUES", 60 * 7)
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    focus = KernelFocus(kernel, n_remove=1).fit(X, sets=sets)
+    far = np.vstack([X, X])
+    far[77] = 1e200
+    with pytest.raises(InputError, match="Row 77 is so large"):
+        focus.transform(far)
+
+
+def test_the_way_back_is_found_once_for_every_map(monkeypatch):
+    # It was found anew with every call.
+    rng = np.random.default_rng(0)
+    X, sets = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    found = []
+    as_usual = WayBack.of
+    monkeypatch.setattr(WayBack, "of", lambda span: found.append(span) or as_usual(span))
+    focus = KernelFocus(n_remove=1).fit(X, sets=sets)
+    whole = focus.denoise(X)
+    assert np.allclose(np.vstack([focus.denoise(X[:30]), focus.denoise(X[30:])]), whole)
+    assert len(found) == 1
+    focus.fit(2 * X, sets=sets).denoise(X)
+    assert found[-1] is focus.map_

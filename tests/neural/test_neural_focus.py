@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: pip install 'undistract[torch]'")
 
+from tests.rings import on_rings, separation, thirty_rings  # noqa: E402
 from undistract import FeatureSet, InputError, NeuralFocus, NoSetsWarning  # noqa: E402
 from undistract.neural.architecture import Architecture, shapes_of  # noqa: E402
 from undistract.neural.network import Network, weights_of  # noqa: E402
@@ -42,28 +43,15 @@ def test_every_check_of_scikit_learn_passes(estimator, check):
     check(estimator)
 
 
-def on_rings(radius, rng):
-    angle = rng.uniform(0, 2 * np.pi, len(radius))
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), rng.normal(scale=0.05, size=len(radius))])
-
-
 @pytest.fixture(scope="module")
 def rings():
-    """Thirty sets, each on a ring of its own radius; where on the ring a row lies distracts."""
-    rng = np.random.default_rng(0)
-    sets = np.repeat(np.arange(30), 40)
-    return on_rings(rng.uniform(1, 3, 30)[sets], rng), sets
+    return thirty_rings(40)
 
 
 @pytest.fixture(scope="module")
 def learned(rings):
     X, sets = rings
     return NeuralFocus(n_components=2, random_state=0).fit(X, sets=sets)
-
-
-def separation(usual, other):
-    """How far groups lie apart, in units of the first one's spread."""
-    return np.linalg.norm(other.mean(axis=0) - usual.mean(axis=0)) / np.linalg.norm(usual.std(axis=0))
 
 
 def test_rows_of_an_unseen_ring_lie_together_and_another_radius_stands_out(learned):
@@ -362,6 +350,12 @@ def test_a_nonsense_setting_is_refused_by_name(setting, value):
     encoder = {"encoder": "convolutional"} if setting == "image_shape" else {}
     with pytest.raises(InputError, match=setting):
         quick(**encoder).set_params(**{setting: value}).fit(np.ones((40, 6)), sets=LABELS)
+
+
+def test_a_number_that_is_too_large_is_told_how_large_it_may_be(rings):
+    # It was told to be at least 1.
+    with pytest.raises(InputError, match="n_hidden is 2000000; expected a whole number from 1 to 1000000"):
+        NeuralFocus(n_hidden=2_000_000).fit(rings[0], sets=rings[1])
 
 
 @pytest.mark.parametrize("image_shape", [None, 4, (4,), (2, 2, 1, 1), (2.0, 2), "ab", (0, 4), (3, 3)])

@@ -1,10 +1,14 @@
 """The cache: the same rows as without it, sooner; whatever happens to its files."""
 
+import os
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.clips import dots, write_clip
-from undistract import EvidenceWarning
+from undistract import EvidenceWarning, InputError
 from undistract.features import make_extractor
 from undistract.sets import cache as cache_module
 from undistract.sets.cache import RowCache, cache_folder
@@ -94,14 +98,25 @@ def test_a_reading_that_stops_half_way_leaves_nothing(tmp_path, clip):
     assert list(cache.folder.iterdir()) == []
 
 
+def test_what_a_killed_reading_left_goes_after_a_day(tmp_path, clip):
+    # It stayed for ever, beyond any limit.
+    cache = RowCache(tmp_path / "rows")
+    for name, age in (("part-killed", 90_000), ("part-busy", 60)):
+        rows = cache.folder / name / "rows"
+        rows.parent.mkdir(parents=True)
+        rows.write_bytes(bytes(100))
+        for path in (rows, rows.parent):
+            os.utime(path, (time.time() - age,) * 2)
+    assert len(video_set(clip, PIXELS, cache=cache).rows) == 20
+    assert [path.name for path in cache.folder.glob("part-*")] == ["part-busy"]
+
+
 def test_the_entries_unused_for_longest_go_when_the_limit_is_reached(tmp_path, clip):
     cache = RowCache(tmp_path / "rows", limit=8000)
     sizes = ["6x4", "6x5", "6x6"]
     one, two, three = (video_set(clip, make_extractor(f"pixels(size={size})"), cache=cache) for size in sizes)
     assert len(one.rows) == len(two.rows) == 20
     first, second = sorted(entries(cache), key=lambda entry: entry.stat().st_size)
-    import os
-
     os.utime(first, (2e9, 2e9))  # used after the second
     assert len(three.rows) == 20
     kept = entries(cache)
@@ -114,6 +129,53 @@ def test_a_cache_that_cannot_be_written_changes_nothing(tmp_path, clip):
     (tmp_path / "rows").write_text("a file where the folder should be")
     rows = video_set(clip, PIXELS, cache=RowCache(tmp_path / "rows")).rows
     np.testing.assert_array_equal(rows, video_set(clip, PIXELS).rows)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_a_disk_that_is_full_changes_nothing(tmp_path, clip, monkeypatch):
+    # The last rows were still on their way when the file was closed, and that failed the reading.
+    as_usual = Path.open
+    monkeypatch.setattr(
+        Path, "open", lambda path, *mode: as_usual(Path("/dev/full") if path.name == "rows" else path, *mode)
+    )
+    rows = video_set(clip, PIXELS, cache=RowCache(tmp_path / "kept")).rows
+    np.testing.assert_array_equal(rows, video_set(clip, PIXELS).rows)
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_what_an_extractor_gives_comes_back_in_its_own_type(tmp_path, clip):
+    # Doubles came back as floats from the second reading on.
+    def thirds(frames):
+        return frames.reshape(len(frames), -1).mean(axis=1, keepdims=True) / 3
+
+    thirds.fingerprint = "thirds"
+    cache = RowCache(tmp_path / "rows")
+    plain, cached = video_set(clip, thirds), video_set(clip, thirds, cache=cache)
+    for _ in range(2):
+        np.testing.assert_array_equal(cached.rows, plain.rows, strict=True)
+    assert len(entries(cache)) == 1
+
+
+def test_an_extractor_without_a_fingerprint_is_not_taken_for_another(tmp_path, clip):
+    # Rows of the first were given for the second: two functions at one address, one after the other, have one name.
+    class Filled:
+        def __init__(self, value):
+            self.value = value
+
+        def __call__(self, frames):
+            return np.full((len(frames), 1), self.value, np.float32)
+
+        def __repr__(self):
+            return "<function at 0x7f00>"
+
+    cache = RowCache(tmp_path / "rows")
+    for value in (1.0, 2.0):
+        assert set(video_set(clip, Filled(value), cache=cache).rows.ravel()) == {value}
+
+
+def test_a_video_that_is_not_there_is_missed_as_without_a_cache(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*gone.mp4. Give the path of a video"):
+        _ = video_set(tmp_path / "gone.mp4", PIXELS, cache=RowCache(tmp_path / "rows")).rows
 
 
 def test_lost_frames_are_told_again_when_rows_come_from_the_cache(tmp_path):

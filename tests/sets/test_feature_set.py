@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from undistract import Focus, InputError, Moments
-from undistract.sets import FeatureSet
+from undistract.sets import FeatureSet, mixed
 
 rows = hnp.arrays(
     st.sampled_from([np.float64, np.float32, np.int64]), hnp.array_shapes(min_dims=2, max_dims=2), elements=st.just(1)
@@ -182,3 +182,37 @@ def test_a_reader_is_asked_once_for_each_reading_however_many_wrap_it():
     outer = FeatureSet.reading("a", inner.timed_chunks)
     assert [len(rows) for rows in outer.chunks()] == [4]
     assert len(readings) == 1  # it was three times, to learn beforehand how wide a row is
+
+
+def test_a_number_that_is_missing_is_told_by_its_place_in_the_set():
+    # It was told by its place in a chunk.
+    rows = np.ones((10_000, 2))
+    rows[9000, 1] = np.nan
+    with pytest.raises(InputError, match="Set 'day' holds nan at row 9000, feature 1"):
+        Moments.of([FeatureSet("day", rows)])
+
+
+def test_names_are_as_many_as_what_they_name():
+    # Nobody asked, until one was looked for that was not there.
+    for names, words in (
+        ({"feature_names": ["load"]}, r"Set 'day' has 1 feature_names for 2 features. Give one name for each."),
+        ({"row_names": ["a", "b"]}, r"Set 'day' has 2 row_names for 3 rows. Give one name for each."),
+    ):
+        with pytest.raises(InputError, match=words):
+            FeatureSet("day", np.ones((3, 2)), **names)
+        with pytest.raises(InputError, match=words):
+            FeatureSet.reading("day", lambda: [np.ones((3, 2))], n_features=2, n_rows=3, **names)
+
+
+def test_rows_and_their_times_are_read_once():
+    # Whoever wanted both decoded a video twice.
+    read = []
+
+    def pieces():
+        read.append(1)
+        yield np.ones((3, 2)), np.arange(3.0)
+
+    one = FeatureSet.reading("day", pieces, n_features=2)
+    (there,) = mixed([one], 2 * np.eye(2))
+    assert (there.rows.tolist(), there.times.tolist()) == ([[2.0, 2.0]] * 3, [0.0, 1.0, 2.0])
+    assert len(read) == 1

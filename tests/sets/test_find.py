@@ -163,3 +163,16 @@ def test_real_server_metrics_out_of_an_archive(data):
     assert len(sets) == 7
     assert {one.n_features for one in sets} == {38}
     assert Moments.of(sets).n_rows == sum(len(one) for one in sets) > 7 * 20_000
+
+
+def test_sets_on_two_drives_are_named_by_their_whole_paths(tmp_path, monkeypatch):
+    # As Windows says it: it was a bare ValueError.
+    def nothing_in_common(paths):
+        raise ValueError("Paths don't have the same drive")
+
+    monkeypatch.setattr("os.path.commonpath", nothing_in_common)
+    for name in ("c/mon.npy", "d/mon.npy"):
+        (tmp_path / name).parent.mkdir()
+        np.save(tmp_path / name, np.ones((2, 2)))
+    names = [one.name for one in find_sets([tmp_path / "c", tmp_path / "d"])]
+    assert names == [(tmp_path / name).as_posix() for name in ("c/mon.npy", "d/mon.npy")]

@@ -156,3 +156,14 @@ def test_an_image_above_the_limit_that_pillow_would_open_is_refused_too(tmp_path
     save(tmp_path, a__png=GREY)
     with pytest.raises(InputError, match=r"too large to be unpacked \(4x6 pixels\); up to 0 million"):
         image_set(tmp_path, flat, max_pixels=20)
+
+
+def test_no_images_and_a_size_of_nothing_are_refused(tmp_path):
+    # An IndexError and a ZeroDivisionError.
+    save(tmp_path, **{"1.png": GREY})
+    for paths, options, words in (
+        ([], {}, "A list of no paths holds no images; expected some of .png"),
+        (tmp_path, {"resize": (0, 3)}, "resize is 0x3; expected a width and a height of at least one pixel"),
+    ):
+        with pytest.raises(InputError, match=words):
+            image_set(paths, flat, **options)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from undistract import InputError
+from undistract import InputError, Moments
 from undistract.sets import FeatureSet
 from undistract.sets.missing import without_missing
 
@@ -46,3 +46,13 @@ def test_rows_without_gaps_stay_as_they_are():
         whole_numbers = without_missing(FeatureSet("a", [[1, 2], [3, 4]]), missing).rows
         assert whole_numbers.tolist() == [[1, 2], [3, 4]]
         assert whole_numbers.dtype == np.int64
+
+
+@pytest.mark.parametrize("huge", [np.inf, 1e308])
+def test_gaps_beside_what_is_infinite_are_filled_without_a_word_and_refused_by_the_next_who_reads(huge):
+    # A bare warning of numpy about an overflow.
+    gappy = FeatureSet("mon", [[huge, 1.0], [-huge, 2.0], [np.nan, 3.0]])
+    filled = without_missing(gappy, "impute")
+    assert filled.rows.shape == (3, 2)
+    with pytest.raises(InputError, match="Set 'mon' holds"):
+        Moments.of([filled])

@@ -1,5 +1,9 @@
 """Rows that come mixed, put in order on disk."""
 
+import io
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -56,6 +60,39 @@ def test_a_source_that_changed_since_it_was_counted_is_found_out():
     (one,) = sorted_sets({"a": 3}, lambda: [(np.ones((2, 2)), None, np.array(["a", "a"]))])
     with pytest.raises(InputError, match="not the same as when they were counted"):
         _ = one.rows
+
+
+def test_a_set_that_nobody_counted_is_found_out():
+    # It was a bare KeyError.
+    (one,) = sorted_sets({"a": 1}, lambda: [(np.ones((1, 2)), None, np.array(["b"]))])
+    with pytest.raises(InputError, match="not the same as when they were counted"):
+        _ = one.rows
+
+
+def test_rows_and_times_that_need_a_wider_type_later_on_lose_nothing():
+    # The first piece settled the type: halves became 0, and times of day were cut off.
+    days, hours = np.array(["2024-05-01"], "datetime64[D]"), np.array(["2024-05-02T12:30"], "datetime64[m]")
+    pieces = [(np.ones((1, 2), np.int64), days, np.array(["a"])), (np.full((1, 2), 0.5), hours, np.array(["a"]))]
+    (one,) = sorted_sets({"a": 2}, lambda: iter(pieces))
+    assert one.rows.tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    assert one.times.tolist() == np.array(["2024-05-01T00:00", "2024-05-02T12:30"], "datetime64[m]").tolist()
+
+
+def test_threads_can_read_at_the_same_time(monkeypatch):
+    # One went to its place in the file, the other to its own, and both read there.
+    class Slow(io.BytesIO):
+        def seek(self, *place):
+            found = super().seek(*place)
+            time.sleep(1e-4)  # somebody else's turn
+            return found
+
+    monkeypatch.setattr("undistract.sets.sorting.TemporaryFile", Slow)
+    monkeypatch.setattr("undistract.sets.sorting.PIECE_BYTES", 16)
+    rows, labels = np.arange(200.0).reshape(100, 2), np.array(["a", "b"] * 50)
+    sets = sorted_sets({"a": 50, "b": 50}, lambda: [(rows, None, labels)])
+    with ThreadPoolExecutor(2) as threads:
+        for place, read in enumerate(threads.map(lambda one: one.rows, sets)):
+            assert np.array_equal(read, rows[place::2])
 
 
 def test_a_long_recording_is_cut_with_its_times_and_names():

@@ -66,6 +66,17 @@ def test_a_column_says_which_set_a_row_belongs_to(written):
         assert (one.times == mine["when"].to_numpy()).all()
 
 
+def test_times_of_a_group_stay_whole_where_one_file_has_days_and_another_hours(tmp_path):
+    # The first file settled the type, and the others lost their time of day.
+    (tmp_path / "1.csv").write_text("machine,when,load\na,2024-05-01,1\n")
+    (tmp_path / "2.csv").write_text("machine,when,load\na,2024-05-02 12:30:00,2\n")
+    (one,) = find_sets(tmp_path, group="machine", time="when")
+    assert [str(when) for when in one.times] == ["2024-05-01T00:00:00", "2024-05-02T12:30:00"]
+    (tmp_path / "3.csv").write_text("machine,when,load\na,3,3\n")
+    with pytest.raises(InputError, match=r"'when' holds numbers in 3.csv and times in 1.csv.*Write it alike"):
+        find_sets(tmp_path, group="machine", time="when")
+
+
 def test_a_group_may_lie_in_several_files_and_the_first_file_orders_the_columns(tmp_path):
     for number, part in enumerate((FRAME[:120], FRAME[120:])):
         columns = list(FRAME) if number == 0 else list(FRAME)[::-1]

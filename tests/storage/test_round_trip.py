@@ -15,7 +15,7 @@ from undistract import Focus, InputError, Moments, NearestDetector, Scores, desc
 from undistract.algebra import Taught
 from undistract.algebra.soft_filter import SoftFilter
 from undistract.detect import detector
-from undistract.storage import detector_kinds, learned_kinds
+from undistract.storage import detector_kinds, focus_kinds
 
 from .things import DAYS, arrays_of, focus, folded, rows, same_bits, things
 
@@ -220,8 +220,8 @@ def test_a_soft_focus_is_taught_on_with_its_own_strength_after_loading(tmp_path)
 
 def test_a_soft_projection_without_its_filter_is_refused():
     learned = focus(removal="soft")
-    fields = learned_kinds._take_focus(learned) | {"settings": learned.get_params()}
+    fields = focus_kinds._take_focus(learned) | {"settings": learned.get_params()}
     with pytest.raises(InputError, match="lacks the soft filter"):
-        learned_kinds._projection(fields | {"soft_filter": None})
+        focus_kinds._projection(fields | {"soft_filter": None})
     with pytest.raises(InputError, match="only a soft projection has a filter"):
-        learned_kinds._projection(fields | {"removal": "oblique"})
+        focus_kinds._projection(fields | {"removal": "oblique"})

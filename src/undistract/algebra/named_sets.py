@@ -43,11 +43,11 @@ def named_pieces(sets: Any) -> Iterator[tuple[Hashable, Piece]]:
     items = sets.items() if isinstance(sets, Mapping) else sets
     for number, item in enumerate(items):
         if hasattr(item, "name") and hasattr(item, "chunks"):
-            empty = True
+            n_rows = 0
             for chunk in item.chunks():
-                yield item.name, as_rows(chunk, f"Set {item.name!r}")
-                empty = False
-            if empty:
+                yield item.name, as_rows(chunk, f"Set {item.name!r}", n_before=n_rows)
+                n_rows += len(chunk)
+            if not n_rows:
                 raise InputError(f"Set {item.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
         elif isinstance(item, tuple | list) and len(item) == 2 and is_pair(*item):
             yield _checked(*item)

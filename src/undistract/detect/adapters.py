@@ -166,7 +166,9 @@ class AdaptedDetector(BaseEstimator):  # type: ignore[misc]
 
     def _finite(self, scores: Any) -> NDArray[np.float64]:
         values = np.asarray(scores, dtype=np.float64)
-        if values.ndim != 1 or not np.isfinite(values).all():
+        if values.ndim != 1:
+            raise InputError(f"{self._name} gave scores of shape {values.shape}; expected one for each row, (n,).")
+        if not np.isfinite(values).all():
             raise InputError(
                 f"{self._name} gave {(~np.isfinite(values)).sum()} of {len(values)} scores not finite. "
                 "Scale the rows (for example with StandardScaler), or use another detector."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,8 +58,13 @@ class AlarmBudget:
 
     def __post_init__(self) -> None:
         check_share("share", self.share)
-        if not self.alarms > 0 or not (self.rows_per_day is None or self.rows_per_day > 0) or self.gap < 0:
-            raise InputError(f"{self} was given; alarms and rows_per_day are above 0, gap is 0 or more.")
+        numbers = [self.alarms] if self.rows_per_day is None else [self.alarms, self.rows_per_day]
+        above = all(isinstance(one, Real) and one > 0 for one in numbers)
+        if not above or not isinstance(self.gap, Integral) or self.gap < 0:
+            raise InputError(
+                f"{self} was given; alarms and rows_per_day are above 0, gap is a whole number of rows, 0 or more. "
+                "Give such numbers."
+            )
 
     def __call__(self, sets: Sequence[ArrayLike | Scores]) -> Threshold:
         """Calibrate on the scores of each held-out set, rows in order."""

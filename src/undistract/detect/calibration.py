@@ -9,7 +9,7 @@ the evidence about a new context is the number of sets, and no number of rows re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from undistract.detect.scores import Scores
 from undistract.errors import InputError
 
-__all__ = ["Calibration", "held_out_scores", "relative_to_set"]
+__all__ = ["Calibration", "relative_to_set"]
 
 Rows = NDArray[np.float64]
 
@@ -104,57 +104,6 @@ class Calibration:
         """Give the share of rows (or the alarms per row) that score at least this; NaN stays NaN."""
         shares = self.shares[np.searchsorted(self.levels, scores)]
         return np.where(np.isnan(scores), np.nan, shares)
-
-
-def held_out_scores(
-    learn: Callable[[list[Rows]], Callable[[Rows], ArrayLike]],
-    sets: Sequence[ArrayLike],
-    *,
-    n_folds: int = 5,
-    seed: int = 0,
-) -> list[Rows]:
-    """Score every set by a model that learned without it.
-
-    Parameters
-    ----------
-    learn : callable
-        ``learn(train_sets)`` takes a list of (n_m, d) arrays and returns what scores the rows of a set.
-    sets : sequence of (n_m, d) arrays
-        Normal rows, one array per context.
-    n_folds : int
-        Whole sets are left out, one fold at a time; at most one fold per set. With few folds the models know
-        fewer contexts than the final one will, which usually makes the threshold a little too high.
-    seed : int
-        Of the order in which sets are dealt to folds.
-
-    Returns
-    -------
-    list of (n_m,) arrays
-        In the order of `sets`.
-
-    Examples
-    --------
-    >>> def learn(train_sets):
-    ...     middle = np.vstack(train_sets).mean(axis=0)
-    ...     return lambda rows: np.abs(rows - middle).sum(axis=1)
-    >>> held_out_scores(learn, [[[0.0], [1.0]], [[1.0]], [[2.0]]], n_folds=3)
-    [array([1.5, 0.5]), array([0.]), array([1.33333333])]
-    """
-    arrays = [np.asarray(one, dtype=np.float64) for one in sets]
-    if len(arrays) < 2 or n_folds < 2:
-        raise InputError(f"{len(arrays)} sets in {n_folds} folds leave nothing to fit on; give at least 2 of each.")
-    scores: list[Rows] = [np.empty(0)] * len(arrays)
-    order = np.random.default_rng(seed).permutation(len(arrays))
-    for fold in np.array_split(order, min(n_folds, len(arrays))):
-        score = learn([arrays[number] for number in range(len(arrays)) if number not in fold])
-        for number in fold:
-            found = np.asarray(score(arrays[number]), dtype=np.float64)
-            if found.shape != (len(arrays[number]),):
-                raise InputError(
-                    f"The model scored {len(arrays[number])} rows with shape {found.shape}; return one score per row."
-                )
-            scores[number] = found
-    return scores
 
 
 def relative_to_set(scores: ArrayLike | Scores) -> Rows:

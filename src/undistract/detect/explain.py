@@ -97,7 +97,7 @@ def explain(
     Parameters
     ----------
     watch : FocusDetector
-        Fitted.
+        Fitted, with a linear `Focus` in front.
     X : (n, d) array
         The set that was scored: it also says what is usual, the median of its rows.
     rows : sequence of int or of Alarm
@@ -131,7 +131,7 @@ def explain(
     names = _names(watch, context.shape[1], feature_names)
     # Half of it, twice: the mean of two values at 1e308 is one of them, their sum is none.
     deviations = context[chosen] - 2 * np.median(context / 2, axis=0)  # (r, d)
-    ignored = watch.focus_.projection_.ignored_share(deviations)
+    ignored = _projection(watch).ignored_share(deviations)
     exact = hasattr(watch.detector_, "parts")
     if exact:
         scores, contributions = _from_parts(watch, context, chosen)
@@ -154,7 +154,7 @@ def _from_parts(watch: Watch, context: Floats, chosen: NDArray[np.int64]) -> tup
     else:
         displacements, duals = watch.detector_.parts(Z[chosen])  # (r, k, z) each
     n_rows, n_parts, width = displacements.shape
-    projection = watch.focus_.projection_
+    projection = _projection(watch)
     moved = projection.lift(displacements.reshape(-1, width)).reshape(n_rows, n_parts, -1)
     read = projection.pull(duals.reshape(-1, width)).reshape(n_rows, n_parts, -1)
     contributions = (moved * read).sum(axis=1)
@@ -172,7 +172,10 @@ def _by_occlusion(
     parts = (
         [np.asarray(group, dtype=np.int64) for group in groups] if groups else [*np.arange(context.shape[1])[:, None]]
     )
-    scores, contributions = np.empty(len(chosen)), np.zeros((len(chosen), context.shape[1]))
+    width = context.shape[1]
+    if any(len(group) == 0 or not (group.min() >= 0 and group.max() < width) for group in parts):
+        raise InputError(f"groups hold nothing, or features that X has not; give features from 0 to {width - 1}.")
+    scores, contributions = np.empty(len(chosen)), np.zeros((len(chosen), width))
     for place, row in enumerate(chosen):
         variants = np.repeat(context[row][None, :], len(parts) + 1, axis=0)  # the row itself stays last
         for number, group in enumerate(parts):
@@ -194,6 +197,16 @@ def _scores_of(watch: Watch, context: Floats, row: int, variants: Floats) -> Flo
         replaced[row] = variant
         scores[number] = watch.anomaly_score(replaced)[row]
     return scores
+
+
+def _projection(watch: Watch) -> Any:
+    projection = getattr(watch.focus_, "projection_", None)
+    if projection is None:
+        raise InputError(
+            f"{type(watch.focus_).__name__} removes no straight directions of the features, so that nobody can say how "
+            "much of a deviation it ignored. Explain the alarms of a detector behind a Focus."
+        )
+    return projection
 
 
 def _names(watch: Watch, n_features: int, given: Sequence[str] | None) -> tuple[str, ...]:

@@ -7,58 +7,28 @@ rows ─► focus ─► detector ─► scores ──────────�
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from undistract.algebra.set_labels import number_sets
+from undistract.attempt import AllOrNothing
 from undistract.detect.adapters import detector as as_detector
-from undistract.detect.alarms import Alarm, find_alarms
-from undistract.detect.calibration import Rows, held_out_scores
+from undistract.detect.calibration import Rows
+from undistract.detect.held_out import calibrated, held_out_scores
+from undistract.detect.judges_rows import JudgesRows
 from undistract.detect.sample import samples_for
-from undistract.detect.scores import Detector, Scores, turned
-from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
+from undistract.detect.thresholds import Quantile, ThresholdRule
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet, listed_sets
 
 
-def calibrated(
-    detector: Any, rule: ThresholdRule, known: list[Rows], *, n_folds: int = 5, adapt: bool = False
-) -> tuple[Detector, Threshold, list[Rows]]:
-    """Fit a detector on sets of normal rows, and its threshold on sets that a fold of it has not seen.
-
-    Returns
-    -------
-    detector : fitted, unless it is to adapt to what it scores
-    threshold : Threshold
-    scores : list of (n_m,) arrays
-        Of the held-out sets, on which the threshold rests.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> found, threshold, _ = calibrated("nearest", Quantile(0.05), list(rng.normal(size=(10, 50, 3))))
-    >>> bool(found.anomaly_score([[0.0, 9.0, 0.0]]) > threshold.value)
-    True
-    """
-    fresh = as_detector(clone(detector, safe=False))
-
-    def learn(train: list[Rows]) -> Callable[[Rows], Any]:
-        scorer = clone(fresh, safe=False)
-        if adapt:
-            return lambda held_out: clone(scorer, safe=False).fit(held_out).scores_
-        return scorer.fit(np.concatenate(train)).anomaly_score  # type: ignore[no-any-return]
-
-    held_out = held_out_scores(learn, known, n_folds=n_folds)
-    return fresh if adapt else fresh.fit(np.concatenate(known)), rule(held_out), held_out
-
-
-class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class FocusDetector(JudgesRows, AllOrNothing, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from sets of normal rows what to ignore, how to score, and when to alarm.
 
     Parameters
@@ -128,24 +98,30 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Which set each row belongs to. Without it nothing is ignored (with a warning), and consecutive stretches of
             rows stand in for sets when the threshold is calibrated.
         """
-        rule = self._rule()
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        names, codes = (None, None) if sets is None else number_sets(sets, len(rows))
-        focus = clone(self.focus)
-        self.focus_ = focus.fit(rows) if names is None else focus.fit(rows, sets=codes)
-        self.detector_ = as_detector(clone(self.detector, safe=False))
-        if not self.adapt:
-            self.detector_.fit(self.focus_.transform(rows))
-        stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
-        members = [np.flatnonzero(stretches == code) for code in np.unique(stretches)]
-        held_out = held_out_scores(
-            self._learn_without(codes is not None), [rows[one] for one in members], n_folds=self.n_folds
-        )
-        self.scores_ = np.empty(len(rows))
-        for one, found in zip(members, held_out, strict=True):
-            self.scores_[one] = found
-        self.threshold_ = rule(held_out)
-        self.offset_ = -self.threshold_.value
+        with self._all_or_nothing():
+            rule = self._rule()
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
+            sets = list(sets) if isinstance(sets, Iterator) else sets  # they are asked for again
+            codes = None if sets is None else number_sets(sets, len(rows))[1]
+            focus = clone(self.focus)
+            self.focus_ = focus.fit(rows) if sets is None else focus.fit(rows, sets=sets)
+            self.detector_ = as_detector(clone(self.detector, safe=False))
+            if not self.adapt:
+                self.detector_.fit(self.focus_.transform(rows))
+            stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
+            members = np.split(np.argsort(stretches, kind="stable"), np.cumsum(np.bincount(stretches))[:-1])
+            # Sets are dealt by the places of their rows, so that each is still called by its name.
+            held_out = held_out_scores(
+                self._learn_without(rows.astype(np.float64, copy=False), sets),
+                [one[:, None] for one in members],
+                n_folds=self.n_folds,
+            )
+            self.scores_ = np.empty(len(rows))
+            for one, found in zip(members, held_out, strict=True):
+                self.scores_[one] = found
+            self.threshold_ = rule(held_out)
+            self.offset_ = -self.threshold_.value
         return self
 
     def fit_sets(
@@ -222,83 +198,42 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settle(self, focus: Any, known: list[Rows]) -> Self:
         """Fit the detector and the threshold behind a fitted focus."""
-        self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
-        projected = [focus.transform(rows) for rows in known]
-        self.detector_, self.threshold_, held_out = calibrated(
-            self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
-        )
-        self.scores_ = np.concatenate(held_out)
-        self.offset_ = -self.threshold_.value
-        return self
-
-    def anomaly_score(self, X: Any) -> NDArray[np.float64]:
-        """Score rows X (n, d): high is strange."""
-        rows = self._rows(X)
-        return self._scored(self.focus_, self.detector_, rows)
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Score rows as scikit-learn does: low is strange."""
-        return turned(self.anomaly_score(X))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """How far each row is on the normal side of the threshold; negative rows alarm."""
-        scores = self.score_samples(X)
-        if not np.isfinite(self.offset_):
-            raise InputError(
-                f"{self.threshold_.rule} has no fixed value for a lone row with {self.threshold_.n_sets} sets. "
-                "Use predict or p_values on whole sets, or a Quantile."
+        with self._all_or_nothing():
+            self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
+            projected = [focus.transform(rows) for rows in known]
+            self.detector_, self.threshold_, held_out = calibrated(
+                self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
             )
-        return scores - self.offset_
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return -1 for rows that alarm and 1 for the others; the rows count as one set where the rule judges sets."""
-        scores = self.anomaly_score(X)
-        return np.where(self.threshold_.alarms(scores), -1, 1)
-
-    def p_values(self, X: Any) -> NDArray[np.float64]:
-        """Say how rare each row's score is among held-out normal sets."""
-        scores = self.anomaly_score(X)
-        return self.threshold_.p_values(scores)
-
-    def find_alarms(
-        self, X: Any, *, name: Hashable = "rows", times: Any = None, gap: int = 0, gap_seconds: float | None = None
-    ) -> list[Alarm]:
-        """Score one set and join its alarms, the strongest first."""
-        scores = Scores(name, self.anomaly_score(X), times)
-        return find_alarms(scores, self.threshold_, gap=gap, gap_seconds=gap_seconds)
+            self.scores_ = np.concatenate(held_out)
+            self.offset_ = -self.threshold_.value
+        return self
 
     def _rule(self) -> ThresholdRule:
         if not callable(self.threshold):
             return Quantile() if self.threshold is None else Quantile(self.threshold)
         return self.threshold
 
-    def _learn_without(self, with_sets: bool) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
-        """Return what learns from some of the sets, for `held_out_scores`."""
+    def _learn_without(self, rows: Rows, sets: Any) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
+        """Return what learns from some of the sets, given as the places of their rows, for `held_out_scores`."""
+        labels = sets if hasattr(sets, "__array__") or sets is None else np.fromiter(sets, object)
 
         def learn(train: list[Rows]) -> Callable[[Rows], Any]:
-            rows = np.concatenate(train)
-            owner = np.repeat(np.arange(len(train)), [len(one) for one in train])
+            some = _places(train)
             focus, scorer = clone(self.focus), as_detector(clone(self.detector, safe=False))
             with warnings.catch_warnings():
                 # What speaks against the evidence was said when all sets were learned.
                 warnings.simplefilter("ignore", EvidenceWarning)
                 warnings.simplefilter("ignore", NoSetsWarning)
                 # One set that is left cannot say what to ignore.
-                several = with_sets and len(train) > 1
-                focus = focus.fit(rows, sets=owner) if several else focus.fit(rows)
+                several = labels is not None and len(train) > 1
+                focus = focus.fit(rows[some], sets=np.asarray(labels)[some]) if several else focus.fit(rows[some])
             if not self.adapt:
-                scorer.fit(focus.transform(rows))
-            return lambda held_out: self._scored(focus, scorer, held_out)
+                scorer.fit(focus.transform(rows[some]))
+            return lambda held_out: self._scored(focus, scorer, rows[_places([held_out])])
 
         return learn
 
-    def _scored(self, focus: Any, scorer: Detector, rows: Rows) -> NDArray[np.float64]:
-        projected = focus.transform(rows)
-        if self.adapt:
-            return clone(scorer, safe=False).fit(projected).scores_  # type: ignore[no-any-return]
-        return scorer.anomaly_score(projected)
 
-    def _rows(self, X: Any) -> Rows:
-        check_is_fitted(self)
-        rows: Rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return rows
+def _places(pieces: list[Rows]) -> NDArray[np.intp]:
+    return np.concatenate(pieces)[:, 0].astype(np.intp)

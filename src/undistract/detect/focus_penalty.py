@@ -44,7 +44,7 @@ class FocusPenalty(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     estimator : linear model of scikit-learn
         With the squared length of its coefficients as penalty, and `coef_` once it is fitted: Ridge,
         RidgeClassifier, LogisticRegression, LinearSVC, LinearSVR, SGDOneClassSVM, a linear OneClassSVM or SVC. An L1
-        penalty is another problem, and is refused where its name says so.
+        penalty is another problem, and is refused where its name or its share says so.
     focus : Focus, optional
         Fitted, or to be fitted on the rows themselves where `sets` are given to `fit`. Where this model will be cloned
         (a pipeline, a search), give ``FrozenEstimator(focus)`` to keep a fitted one. Without it the model is as it was.
@@ -184,11 +184,13 @@ class FocusPenalty(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.focus
 
     def _refuse_lasso(self) -> None:
-        named = getattr(self.estimator, "penalty", None) in ("l1", "elasticnet")
-        if named or isinstance(self.estimator, ElasticNet):  # Lasso is one
+        penalty = getattr(self.estimator, "penalty", None)
+        # From scikit-learn 1.8 on, a logistic regression has no name for it any more, only its share.
+        shared = penalty == "deprecated" and getattr(self.estimator, "l1_ratio", 0) not in (None, 0)
+        if penalty in ("l1", "elasticnet") or shared or isinstance(self.estimator, ElasticNet):  # Lasso is one
             raise InputError(
                 f"{self.estimator!r} penalises absolute values; FOCUS changes the squared length of coefficients. "
-                "Use 'l2', or Ridge()."
+                "Use 'l2' (l1_ratio=0), or Ridge()."
             )
 
     def _filtered(self, X: Any) -> Rows:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -133,7 +134,7 @@ def _rows(
 ) -> tuple[Rows, NDArray[np.bool_], NDArray[np.intp]]:
     """Give the value, the truth and the set's number of every scored row."""
     values = [score_values(one, f"Test set {number}") for number, one in enumerate(scores)]
-    labels = [np.asarray(one).astype(bool) for one in truth]
+    labels = [_truth(one) for one in truth]
     if [one.shape for one in values] != [one.shape for one in labels]:
         raise InputError(
             f"Scores come as {[len(one) for one in values]} rows per set and the truth as "
@@ -149,6 +150,18 @@ def _rows(
             "anomaly, one normal row, and k from 1 to the number of rows."
         )
     return together[scored], anomalous[scored], owner[scored]
+
+
+def _truth(truth: ArrayLike) -> NDArray[np.bool_]:
+    found = np.asarray(truth)
+    if found.dtype == object:  # of a column with gaps
+        with suppress(TypeError, ValueError):
+            found = found.astype(np.float64)
+    if found.dtype.kind not in "biuf" or np.isnan(found).any():
+        raise InputError(
+            f"The truth holds {found.dtype}, perhaps with gaps; give True or 1 for an anomaly, else False or 0."
+        )
+    return found.astype(bool)
 
 
 def _measure(values: Rows, labels: NDArray[np.bool_], weights: Rows, k: int) -> Quality:

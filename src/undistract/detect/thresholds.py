@@ -15,6 +15,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
@@ -176,7 +177,7 @@ def with_new_set(rate: float, n_sets: int) -> float:
 
 def check_share(name: str, share: float) -> None:
     """Refuse a share that is not between 0 and 1."""
-    if not 0 < share < 1:
+    if not isinstance(share, Real) or not 0 < share < 1:
         raise InputError(f"{name}={share!r} was given; it is a share of all: give a number between 0 and 1.")
 
 

@@ -114,7 +114,7 @@ def spec_of(extractor: Any) -> str:
 def written(value: Any) -> str:
     """Write one setting as a spec does."""
     if isinstance(value, tuple):
-        return ("x" if all(isinstance(part, int) for part in value) else "/").join(map(str, value))
+        return ("x" if len(value) == 2 else "/").join(map(str, value))  # a size, or three numbers
     text = str(value)
     return f'"{text}"' if set(text) & set(",()+=") else text
 

@@ -38,7 +38,7 @@ def direction_maps(x: Float32, y: Float32, bins: int, cells: Size, *, turn: floa
     place = np.arctan2(y, x) * np.float32(bins / turn) % np.float32(bins)  # 0 ... bins, in bins
     lower = np.floor(place)
     upper_share = place - lower
-    lower = lower.astype(np.int8) % bins
+    lower = lower.astype(np.int16) % bins
     upper = (lower + 1) % bins
     low, high = length * (1 - upper_share), length * upper_share
     return [area_average(low * (lower == bin) + high * (upper == bin), cells) for bin in range(bins)]

@@ -7,31 +7,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from numbers import Integral
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra import Moments, SetMoments
-from undistract.arrays import Floats, Rows
+from undistract.arrays import Rows
 from undistract.attempt import AllOrNothing
 from undistract.dispatch import at_home
 from undistract.errors import EvidenceWarning, InputError
 from undistract.focus import Focus
-from undistract.kernel.kernels import PRECOMPUTED, Kernel
-from undistract.kernel.maps import FourierMap, SpanMap
+from undistract.kernel.kernels import is_precomputed
+from undistract.kernel.makes_map import MakesMap
 from undistract.kernel.shown import ShowsFocus
-from undistract.kernel.way_back import WayBack
+from undistract.kernel.way_back import GoesBack
 from undistract.sets.columns import ColumnNames
 from undistract.sets.gathered import gathered
 
-APPROXIMATIONS = ("nystroem", "fourier")
-MOST_ROWS = 5000  # of an exact kernel: its matrix has 200 MB there, and takes minutes to solve
 # Chosen with benchmarks/nonlinear on the part for choosing; see docs/kernel.md. There are more dimensions than sets by
 # nature, so that the automatic cut-off of `Focus` would keep nearly everything.
 CUTOFF, CUSHION = 0.8, 1e-4
@@ -48,20 +44,15 @@ def _learns_on(focus: KernelFocus) -> bool:
     return True
 
 
-def _goes_back(focus: KernelFocus) -> bool:
-    if focus.approx == "fourier" or (isinstance(focus.kernel, str) and focus.kernel == PRECOMPUTED):
-        raise _no_way_back()
-    return True
-
-
-def _no_way_back() -> InputError:
-    return InputError(
-        "There is no way back from random waves, nor from a precomputed kernel: no row is known there. Use approx=None "
-        "or 'nystroem', with a kernel of rows."
-    )
-
-
-class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelFocus(
+    MakesMap,
+    GoesBack,
+    ShowsFocus,
+    AllOrNothing,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Remove what varies inside every set and never tells sets apart, in the space of a kernel.
 
     For distractors that bend: a place on a ring, exposure, a turning object. Where what distracts is a straight
@@ -118,8 +109,6 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
     >>> bool(gap > 3 * np.linalg.norm(usual.std(axis=0)))
     True
     """
-
-    map_: SpanMap | FourierMap
 
     # In a pipeline with metadata routing, `sets` is asked for without further ado.
     __metadata_request__fit = {"sets": True}  # noqa: RUF012
@@ -190,7 +179,7 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
         >>> KernelFocus("linear", cutoff="auto", cushion=0.1).fit_sets(days).n_removed_
         1
         """
-        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
+        if is_precomputed(self.kernel):
             raise InputError("Sets cannot be gathered for a precomputed kernel. Use fit(K, sets=labels).")
         names = ColumnNames()
         X, labels = gathered(names.watch(sets))
@@ -225,8 +214,9 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=first).astype(np.float64)
             if first:
                 self._check()
-                self.map_ = self._approximation(X)
-            focus = Focus() if first else self.focus_
+                self.map_ = self._map(X)
+            # A copy: the one that is there keeps its settings should this fail.
+            focus = Focus() if first else copy(self.focus_)
             self.focus_ = focus.set_params(**self._of_focus()).partial_fit(self.map_(X), sets=at_home(sets), key=key)
         return self
 
@@ -244,28 +234,6 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
         rows, dtype = self._rows(X)
         return self.focus_.transform(self.map_(rows)).astype(dtype, copy=False)
 
-    @available_if(_goes_back)  # type: ignore[untyped-decorator]
-    def inverse_transform(self, X: Any) -> Rows:
-        """Find rows whose coordinates are near those given, with what was removed at its mean.
-
-        Few coordinates belong to a row: what comes back is learned from the rows that span, by ridge regression.
-        """
-        check_is_fitted(self, "focus_")
-        X = check_array(X, dtype=[np.float64, np.float32])
-        back: Rows = self._way_back()(self.focus_.inverse_transform(X.astype(np.float64))).astype(X.dtype, copy=False)
-        return back
-
-    def denoise(self, X: Any, *, removal: str = "oblique") -> Rows:
-        """Return the rows in their original features, without what distracts.
-
-        What is taken off a row is the difference that the removal makes to what can be rebuilt of it; what the kernel
-        does not see of a row stays. A healthy cushion is the better one here: ``cushion=0.1, cutoff=0.95``.
-        """
-        rows, dtype = self._rows(X)
-        back, coordinates = self._way_back(), self.map_(rows)
-        clean: Rows = rows - back.difference(coordinates - self.focus_.denoise(coordinates, removal=removal))
-        return clean.astype(dtype, copy=False)
-
     def describe(self) -> str:
         """Say in words what was removed, why, and how sure we are."""
         check_is_fitted(self, "focus_")
@@ -278,7 +246,7 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=least).astype(np.float64)
             if feature_names is not None:
                 self.feature_names_in_ = feature_names
-            self.map_ = self._exact(X) if self.approx is None else self._approximation(X)
+            self.map_ = self._map(X)
             coordinates = self.map_(X)
             moments = (
                 Moments.of([(None, SetMoments.of(coordinates))])
@@ -301,61 +269,11 @@ class KernelFocus(ShowsFocus, AllOrNothing, ClassNamePrefixFeaturesOutMixin, Tra
                 )
         return self
 
-    def _exact(self, X: Floats) -> SpanMap:
-        if len(X) > MOST_ROWS:
-            raise InputError(
-                f"{len(X)} rows are many for an exact kernel (at most {MOST_ROWS}): it needs every product of two. Use "
-                "approx='nystroem', or approx='fourier' with the rbf kernel."
-            )
-        if isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
-            if X.shape[0] != X.shape[1]:
-                raise InputError(f"X has shape {X.shape}; a precomputed kernel needs the products of all rows, (n, n).")
-            if not np.allclose(X, X.T, rtol=1e-6, atol=1e-6 * float(np.abs(X).max())):
-                raise InputError("The precomputed kernel is not symmetric: k(x, y) must be k(y, x).")
-        return SpanMap.of(X, self._kernel(X), news=self.news)
-
-    def _approximation(self, X: Floats) -> SpanMap | FourierMap:
-        rng = check_random_state(self.random_state)
-        if self.approx == "fourier":
-            return FourierMap.of(self._kernel(X), X.shape[1], max(1, int(self.n_components) // 2), rng)
-        some = np.sort(rng.permutation(len(X))[: int(self.n_components)])
-        return SpanMap.of(X[some], self._kernel(X), news=self.news)
-
-    def _kernel(self, X: Floats) -> Kernel:
-        return Kernel.of(
-            X, self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, parameters=self.kernel_params
-        )
-
     def _of_focus(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in OF_FOCUS}
-
-    def _rows(self, X: Any) -> tuple[Floats, npt.DTypeLike]:
-        check_is_fitted(self, "focus_")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X.astype(np.float64), X.dtype
-
-    def _way_back(self) -> WayBack:
-        if isinstance(self.map_, FourierMap) or self.map_.kernel.name == PRECOMPUTED:
-            raise _no_way_back()
-        return WayBack.of(self.map_)
-
-    def _check(self) -> None:
-        """Refuse settings that make no sense for any rows; the kernel and Focus look at theirs."""
-        if self.approx is not None and not (isinstance(self.approx, str) and self.approx in APPROXIMATIONS):
-            raise InputError(f"approx is {self.approx!r}; expected None, 'nystroem' or 'fourier'.")
-        whole = isinstance(self.n_components, Integral) and not isinstance(self.n_components, bool)
-        if not whole or not 1 <= int(self.n_components) <= MOST_ROWS:
-            raise InputError(f"n_components is {self.n_components!r}; expected a whole number from 1 to {MOST_ROWS}.")
-        if not isinstance(self.news, bool):
-            raise InputError(f"news is {self.news!r}; expected True or False.")
-        is_rbf = isinstance(self.kernel, str) and self.kernel == "rbf"
-        if self.approx == "fourier" and not is_rbf:
-            raise InputError(f"kernel is {self.kernel!r}; approx='fourier' is for 'rbf' alone. Use approx='nystroem'.")
-        if self.approx is not None and isinstance(self.kernel, str) and self.kernel == PRECOMPUTED:
-            raise InputError("A precomputed kernel holds every product already: use approx=None.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags

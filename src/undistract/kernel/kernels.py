@@ -62,8 +62,11 @@ class Kernel:
             used["gamma"] = _scale(X, name) if isinstance(gamma, str) else float(gamma)
         return cls(name, used, X.mean(axis=0) if name in SHIFTABLE else None)
 
-    def __call__(self, X: Floats, Y: Floats) -> Floats:
-        """Give k(x, y) of every two rows, (n, m); with a precomputed kernel, X holds them already."""
+    def __call__(self, X: Floats, Y: Floats, *, n_before: int = 0) -> Floats:
+        """Give k(x, y) of every two rows, (n, m); with a precomputed kernel, X holds them already.
+
+        `n_before` rows came before these: a row that is refused is told by its place among all.
+        """
         if self.name == PRECOMPUTED:
             return X
         if self.origin is not None:
@@ -73,20 +76,25 @@ class Kernel:
         lost = ~np.isfinite(products).all(axis=1)
         if lost.any():
             raise InputError(
-                f"Row {int(np.argmax(lost))} is so large that its kernel leaves the range of numbers. Is it in the "
-                "same units as the others? Bring the features to a common scale first."
+                f"Row {n_before + int(np.argmax(lost))} is so large that its kernel leaves the range of numbers. Is "
+                "it in the same units as the others? Bring the features to a common scale first."
             )
         return products
 
-    def own(self, X: Floats) -> Floats:
+    def own(self, X: Floats, *, n_before: int = 0) -> Floats:
         """Give k(x, x) of every row, (n,)."""
-        blocks = [X[start : start + BLOCK] for start in range(0, len(X), BLOCK)]
-        return np.concatenate([np.diag(self(block, block)) for block in blocks])
+        blocks = [(start, X[start : start + BLOCK]) for start in range(0, len(X), BLOCK)]
+        return np.concatenate([np.diag(self(block, block, n_before=n_before + start)) for start, block in blocks])
 
     def __str__(self) -> str:
         name = self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "a kernel of your own")
         values = (f"{key}={value:.3g}" if isinstance(value, Real) else key for key, value in self.parameters.items())
         return f"{name}({', '.join(values)})"
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell a kernel whose products are given from one of rows; a function of two rows may not like to be compared."""
+    return isinstance(kernel, str) and kernel == PRECOMPUTED
 
 
 def check_kernel(name: Any, gamma: Any, degree: Any, coef0: Any, parameters: Any) -> None:

@@ -10,7 +10,7 @@ one more coordinate. It is zero for the rows that span.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -23,19 +23,6 @@ from undistract.kernel.kernels import PRECOMPUTED, Kernel
 ROUNDING = 1e-10
 NEGATIVE = 1e-6  # from this share on, a kernel is no product at all
 BLOCK_VALUES = 2**22
-
-
-class FeatureMap(Protocol):
-    """Rows become coordinates."""
-
-    def __call__(self, X: Floats) -> Floats:
-        """Return the coordinates of rows, (n, n_out)."""
-        ...
-
-    @property
-    def n_out(self) -> int:
-        """How many coordinates there are."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +74,10 @@ class SpanMap:
         step = max(1, BLOCK_VALUES // len(self.basis))
         for start in range(0, len(X), step):
             block = X[start : start + step]
-            inside = self.kernel(block, self.rows) @ self.basis
+            inside = self.kernel(block, self.rows, n_before=start) @ self.basis
             coordinates[start : start + step, : inside.shape[1]] = inside
             if self.news:
-                outside = self.kernel.own(block) - (inside**2).sum(axis=1) - self.floor
+                outside = self.kernel.own(block, n_before=start) - (inside**2).sum(axis=1) - self.floor
                 coordinates[start : start + step, -1] = np.sqrt(np.maximum(outside, 0.0))
         return coordinates
 

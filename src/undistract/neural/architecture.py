@@ -1,4 +1,4 @@
-"""The shape of a network, and the settings of its training: plain values that need no PyTorch."""
+"""The shape of a network: a plain value that needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -99,18 +99,3 @@ def image_shape_of(encoder: str, image_shape: Any, n_features: int) -> tuple[int
             f"image_shape {tuple(image_shape)} has {height * width * channels} numbers, the rows have {n_features}."
         )
     return height, width, channels
-
-
-@dataclass(frozen=True)
-class Training:
-    """How long a network learns, and from what at a time."""
-
-    epochs: int
-    patience: int
-    n_sets: int
-    n_rows: int
-    learning_rate: float
-    cushion: float
-    rebuilding: float
-    seed: int
-    progress: bool | None

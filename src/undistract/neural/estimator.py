@@ -6,7 +6,6 @@ rows ─► standardised ─► network ─► [what describes | what no set eve
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,13 +18,12 @@ from undistract.arrays import LARGEST, Floats, Rows, quiet
 from undistract.attempt import AllOrNothing
 from undistract.dispatch import at_home
 from undistract.errors import InputError, NoSetsWarning
-from undistract.neural.architecture import Architecture, Training, image_shape_of
+from undistract.neural.architecture import Architecture, image_shape_of
 from undistract.neural.rows import RowScale, descriptive, share_inside
+from undistract.neural.settings import Training, check_settings
 from undistract.neural.words import in_words
 from undistract.sets.columns import ColumnNames
 from undistract.sets.gathered import gathered
-
-BESIDE = ("news", "rows", "nothing")
 
 
 class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -166,7 +164,7 @@ class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             Sets with a single row are not learned from.
         """
         with self._all_or_nothing():
-            self._check()
+            check_settings(self)
             least = 1 if sets is None else 2
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=least)
             shape = Architecture(
@@ -244,19 +242,8 @@ class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         scale = RowScale.of(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         chosen = hold_out(numbers, float(self.held_out), seed)
-        how = Training(
-            int(self.epochs),
-            int(self.patience),
-            int(self.n_sets),
-            int(self.n_rows),
-            float(self.learning_rate),
-            float(self.cushion),
-            float(self.rebuilding),
-            seed,
-            self.progress,
-        )
         rows = scale(X)
-        trained = train(shape, how, rows, numbers, chosen)
+        trained = train(shape, Training.of(self, seed), rows, numbers, chosen)
         content, news = encode(shape, trained.weights, rows)
         self.architecture_, self.weights_, self.row_scale_ = shape, trained.weights, scale
         self.content_scale_ = RowScale.of(content, bounded=False)
@@ -306,34 +293,6 @@ class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self.architecture_ is None:
             return int(self.n_features_in_)
         return int(len(self.components_) + (self.beside_ != "nothing") * self.n_features_in_)
-
-    def _check(self) -> None:
-        """Refuse settings that make no sense for any rows."""
-        for name, least in (
-            ("n_components", 1),
-            ("n_hidden", 1),
-            ("epochs", 1),
-            ("patience", 1),
-            ("n_sets", 2),
-            ("n_rows", 2),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= 10**6:
-                raise InputError(f"{name} is {value!r}; expected a whole number of at least {least}.")
-        for name, low, high in (
-            ("weight", 0.0, 1e6),
-            ("cushion", 1e-6, 1e6),
-            ("rebuilding", 0.0, 1e6),
-            ("held_out", 0.0, 0.9),
-            ("learning_rate", 1e-9, 10.0),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or isinstance(value, bool) or not low <= float(value) <= high:
-                raise InputError(f"{name} is {value!r}; expected a number from {low:g} to {high:g}.")
-        if not isinstance(self.finish, bool):
-            raise InputError(f"finish is {self.finish!r}; expected True or False.")
-        if self.beside not in BESIDE:
-            raise InputError(f"beside is {self.beside!r}; expected one of {', '.join(map(repr, BESIDE))}.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

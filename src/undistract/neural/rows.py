@@ -11,6 +11,7 @@ from undistract.algebra import Moments
 from undistract.algebra.spectrum import CUSHION
 from undistract.arrays import Floats, Ints, check_range, quiet
 from undistract.learned import Settings
+from undistract.neural.batches import members
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,10 @@ def share_inside(X: Floats, numbers: Ints) -> float:
     >>> share_inside(np.array([[0.0], [2.0], [4.0], [6.0]]), np.array([0, 0, 1, 1]))
     0.2222222222222222
     """
-    counts = np.bincount(numbers)
-    several = np.flatnonzero(counts > 1)
-    means = np.stack([X[numbers == one].mean(axis=0) for one in several])
-    scatter = np.array([((X[numbers == one] - mean) ** 2).sum() for one, mean in zip(several, means, strict=True)])
-    n_rows = counts[several]
+    groups = members(numbers)
+    n_rows = np.array([len(rows) for rows in groups])
+    means = np.stack([X[rows].mean(axis=0) for rows in groups])
+    scatter = np.array([((X[rows] - mean) ** 2).sum() for rows, mean in zip(groups, means, strict=True)])
     within = (scatter / (n_rows - 1)).mean()
-    total = (scatter / n_rows).mean() + ((means - means.mean(axis=0)) ** 2).sum() / (len(several) - 1)
+    total = (scatter / n_rows).mean() + ((means - means.mean(axis=0)) ** 2).sum() / (len(groups) - 1)
     return float(min(1.0, within / total)) if total > 0 else 1.0

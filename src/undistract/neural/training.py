@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from undistract.arrays import Floats, Ints
-from undistract.neural.architecture import Architecture, Training, Weights
-from undistract.neural.batches import SetBatches
+from undistract.neural.architecture import Architecture, Weights
+from undistract.neural.batches import SetBatches, members
 from undistract.neural.library import torch as library
 from undistract.neural.loss import FocusLoss
 from undistract.neural.network import Network, weights_of
+from undistract.neural.settings import Training
 from undistract.progress import watched
 
 torch = library()
@@ -92,9 +93,9 @@ def _judges(sets: Ints, apart: Any, seed: int) -> Ints:
     every = np.flatnonzero(apart)
     if len(every) <= MOST_HELD_OUT:
         return every
-    kinds = np.unique(sets[every])
-    most, rng = max(2, MOST_HELD_OUT // len(kinds)), np.random.default_rng(seed)
-    return np.concatenate([rng.permutation(np.flatnonzero(sets == one))[:most] for one in kinds])
+    groups = members(sets[every])
+    most, rng = max(2, MOST_HELD_OUT // len(groups)), np.random.default_rng(seed)
+    return np.concatenate([rng.permutation(every[rows])[:most] for rows in groups])
 
 
 def hold_out(sets: Ints, share: float, seed: int) -> Ints:

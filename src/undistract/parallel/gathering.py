@@ -199,9 +199,7 @@ def in_turn(do: Callable[[FeatureSet], Any], sets: Iterable[FeatureSet], run: He
     def sent(one: FeatureSet) -> FeatureSet:
         if one.array is not None or run.travels(one):
             return one
-        return FeatureSet(
-            one.name, one.rows, one.times, one.source, feature_names=one.feature_names, row_names=one.row_names
-        )
+        return FeatureSet(one.name, *one.whole(), one.source, feature_names=one.feature_names, row_names=one.row_names)
 
     return run.run(Task([(partial(refusing, do, sent(one)), ())], f"set {one.name!r}") for one in sets)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -41,15 +41,16 @@ class Branch:
     """Leaves side by side that are joined on the workers; one sum comes back."""
 
     leaves: tuple[tuple[Leaf, tuple[Any, ...]], ...]  # a leaf, and what Dask makes before for each of its pieces
-    marks: tuple[str | None, ...]  # of all pieces
+    marks: tuple[Callable[[], str | None], ...]  # of all pieces; to tell rows by what they hold reads all of them
 
     @property
     def key(self) -> str | None:
         """The sum of all that its result depends on; None where nobody can tell."""
-        if None in self.marks:
+        marks = [mark() for mark in self.marks]
+        if None in marks:
             return None
         words = [(repr(leaf.names), leaf.numbers, leaf.pieces, leaf.prior, leaf.weights) for leaf, _ in self.leaves]
-        return hashlib.sha256(json.dumps([__version__, words, self.marks]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([__version__, words, marks]).encode()).hexdigest()
 
     def describe(self) -> str:
         """Name the first and the last set, for messages."""
@@ -61,18 +62,20 @@ def branches(pieces: Iterable[Piece], prior: Prior, split_every: int) -> Iterato
     """Cut a stream of pieces into branches of `split_every` leaves; a leaf ends once it is large enough."""
     grouped = _grouped(pieces)
     while some := list(islice(grouped, split_every)):
-        marks = tuple(piece.mark() for group in some for piece in group)
+        marks = tuple(piece.mark for group in some for piece in group)
         leaves = tuple((_leaf(group, prior), tuple(piece.made for piece in group)) for group in some)
         yield Branch(leaves, marks)
 
 
 def _grouped(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     group: list[Piece] = []
+    n_rows = 0
     for piece in pieces:
         group.append(piece)
-        if sum(one.n_rows for one in group) >= leaf_rows(piece.n_features):
+        n_rows += piece.n_rows
+        if n_rows >= leaf_rows(piece.n_features):
             yield group
-            group = []
+            group, n_rows = [], 0
     if group:
         yield group
 

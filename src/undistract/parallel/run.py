@@ -111,9 +111,9 @@ class OnCluster:
         return bool(header.get("serializer") != "error")
 
     def _may_send(self, waiting: deque[tuple[Task, _Sent | None]]) -> bool:
-        under_way = sum(len(task.calls) for task, sent in waiting if sent is not None)
-        n_tasks = sum(sent is not None for _, sent in waiting)
-        return n_tasks < 2 or under_way < AHEAD * self._n_threads()
+        # What is ready counts as well: it takes memory until those before it are done.
+        n_calls = sum(len(task.calls) for task, _ in waiting)
+        return len(waiting) < 2 or n_calls < AHEAD * self._n_threads()
 
     def _n_threads(self) -> float:
         # Workers come and go, but to ask for every task would keep the scheduler from its work.

@@ -119,15 +119,24 @@ class FeatureSet:
             raise InputError(f"size is {size}; expected at least one row per chunk.")
         return recut(self._pieces(), size)
 
+    def whole(self) -> Piece:
+        """Return all rows (n, d) and their times (n,) or None; both asked for one by one would be read twice."""
+        if not isinstance(self._held, RowStream):
+            return self._held
+        pieces = list(self._held.pieces())
+        if not pieces:
+            raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
+        return joined(pieces)
+
     @property
     def rows(self) -> Rows:
         """All rows (n, d). Where they come from a reader they are read now, and not kept."""
-        return self._whole()[0]
+        return self.whole()[0]
 
     @property
     def times(self) -> Rows | None:
         """When each row was seen (n,), or None."""
-        return self._whole()[1]
+        return self.whole()[1]
 
     def __len__(self) -> int:
         return len(self._held if isinstance(self._held, RowStream) else self._held[0])
@@ -169,14 +178,6 @@ class FeatureSet:
         if first is not None:
             yield from recut(chain([first], pieces), max(1, min(CHUNK_ROWS, CHUNK_VALUES // width)))
 
-    def _whole(self) -> Piece:
-        if not isinstance(self._held, RowStream):
-            return self._held
-        pieces = list(self._held.pieces())
-        if not pieces:
-            raise InputError(f"Set {self.name!r} is empty: it gave no rows. Leave it out, or give it rows.")
-        return joined(pieces)
-
     def _keep(
         self,
         name: Hashable,
@@ -185,6 +186,12 @@ class FeatureSet:
         row_names: Sequence[str] | None,
         held: Piece | RowStream,
     ) -> None:
+        lengths = (held.known_width, held.n_rows) if isinstance(held, RowStream) else held[0].shape[::-1]
+        for what, given, length in zip(("feature", "row"), (feature_names, row_names), lengths, strict=True):
+            if given is not None and length is not None and len(given) != length:
+                raise InputError(
+                    f"Set {name!r} has {len(given)} {what}_names for {length} {what}s. Give one name for each."
+                )
         # A frozen dataclass lets nobody assign, not even itself.
         for field_name, value in {
             "name": name,

@@ -70,5 +70,5 @@ def _files(source: str | None) -> list[Path]:
 
 
 def _stated(path: Path) -> list[Any]:
-    stat = path.stat()
+    stat = path.lstat() if path.is_symlink() and not path.exists() else path.stat()  # a link may lead nowhere
     return [str(path.resolve()), stat.st_size, stat.st_mtime_ns]

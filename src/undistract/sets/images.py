@@ -68,10 +68,13 @@ def image_set(
     >>> image_set(Path("faces/anna"), lambda frames: frames.reshape(len(frames), -1))  # doctest: +SKIP
     FeatureSet(name='anna', source='faces/anna')
     """
-    folder = paths if isinstance(paths, Path) else paths[0].parent
     files = image_files(paths) if isinstance(paths, Path) else list(paths)
     if not files:
-        raise InputError(f"{folder} holds no images; expected some of {', '.join(IMAGES)}.")
+        where = paths if isinstance(paths, Path) else "A list of no paths"
+        raise InputError(f"{where} holds no images; expected some of {', '.join(IMAGES)}.")
+    folder = paths if isinstance(paths, Path) else files[0].parent
+    if resize is not None and min(resize) < 1:
+        raise InputError(f"resize is {_words(resize)}; expected a width and a height of at least one pixel, as 64x48.")
     looks = [_look(file, max_pixels) for file in files]
     for file, look in zip(files, looks, strict=True):
         if resize is None and look.size != looks[0].size:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from undistract.arrays import Floats
+from undistract.arrays import Floats, quiet
 from undistract.errors import InputError
 from undistract.sets.feature_set import FeatureSet
 from undistract.sets.row_stream import Piece
@@ -91,7 +91,8 @@ def _means(one: FeatureSet) -> Floats:
         there = ~np.isnan(rows)
         first = rows[there.argmax(axis=0), np.arange(one.n_features)]
         origin = np.where(np.isnan(origin), first, origin)
-        sums += np.where(there, rows - origin, 0.0).sum(axis=0)
+        with quiet():  # what is infinite, or nearly so, is refused by whoever reads the rows
+            sums += np.where(there, rows - origin, 0.0).sum(axis=0)
         counts += there.sum(axis=0)
     if not counts.all():
         raise InputError(

@@ -56,7 +56,10 @@ def set_paths(paths: str | Path | Iterable[str | Path], ignore: str | Sequence[s
         without = f" Without what fits {listed(ignored)}, nothing is left." if ignored else ""
         raise InputError(f"No data was found in {asked}; expected {_kinds()}.{without}")
     places = {path: Path(os.path.abspath(path)) for path in found.values()}
-    common = os.path.commonpath([place.parent for place in places.values()])
+    try:
+        common = os.path.commonpath([place.parent for place in places.values()])
+    except ValueError:  # two drives of Windows have nothing in common
+        return {place.as_posix(): path for path, place in places.items()}
     return {place.relative_to(common).as_posix(): path for path, place in places.items()}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from tempfile import TemporaryFile
+from threading import Lock
 from weakref import finalize
 
 import numpy as np
@@ -71,30 +72,42 @@ class _Disk:
         self._counts = counts
         self._read = read
         self._starts = dict(zip(counts, np.cumsum([0, *counts.values()]).tolist(), strict=False))
-        self._record: np.dtype[np.void] | None = None
+        self._record: np.dtype[np.void] | None = None  # None until all is written
+        self._lock = Lock()
 
     def __reduce__(self) -> str:
         # Elsewhere every set would sort all rows once more. Whoever wants to send them reads them here.
         raise TypeError("Rows that were sorted on this machine's disk cannot be sent to another process.")
 
     def pieces(self, name: str) -> Iterator[Piece]:
-        record = self._record or self._fill()
+        with self._lock:
+            record = self._record or self._fill()
         start, stop = self._starts[name], self._starts[name] + self._counts[name]
         step = max(1, PIECE_BYTES // record.itemsize)
         for first in range(start, stop, step):
-            self._file.seek(first * record.itemsize)  # another set may have been read in between
-            records = np.frombuffer(self._file.read(min(step, stop - first) * record.itemsize), record)
+            with self._lock:  # another set may be read in between, or at the same time
+                self._file.seek(first * record.itemsize)
+                held = self._file.read(min(step, stop - first) * record.itemsize)
+            records = np.frombuffer(held, record)
             yield records["row"], records["time"] if record.names and "time" in record.names else None
 
     def _fill(self) -> np.dtype[np.void]:
         self._file = TemporaryFile()  # noqa: SIM115 (it lives as long as the sets do)
         finalize(self, self._file.close)
+        record = self._write(None)
+        if self._record is None:  # some rows or times are of a wider type than the first
+            self._write(record)
+        return record
+
+    def _write(self, record: np.dtype[np.void] | None) -> np.dtype[np.void]:
+        """Write every row to its place, and return the type of record that holds them all."""
         next_place = dict(self._starts)
-        record = None
+        wide = record
         for rows, times, names in self._read():
-            if record is None:
-                fields = [("row", rows.dtype, rows.shape[1:])]
-                record = np.dtype(fields if times is None else [*fields, ("time", times.dtype)])
+            wide = _record_of(rows, times, wide)
+            record = record or wide
+            if wide != record:
+                continue  # what is written so would be cut off; only types are looked at from here on
             records = np.empty(len(rows), record)
             records["row"] = rows
             if times is not None:
@@ -103,14 +116,30 @@ class _Disk:
             order = np.argsort(codes, kind="stable")
             cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
             for name, places in zip(found.tolist(), np.split(order, cuts), strict=True):
+                if name not in next_place:
+                    raise _changed()
                 self._file.seek(next_place[name] * record.itemsize)
                 self._file.write(records[places].tobytes())
                 next_place[name] += len(places)
-        ends = {name: start + self._counts[name] for name, start in self._starts.items()}
-        if record is None or next_place != ends:
-            raise InputError("The rows are not the same as when they were counted. Was a file changed? Find them anew.")
-        self._record = record
-        return record
+        if wide is None:
+            raise _changed()
+        if wide == record:
+            if next_place != {name: start + self._counts[name] for name, start in self._starts.items()}:
+                raise _changed()
+            self._record = record
+        return wide
+
+
+def _record_of(rows: Rows, times: Rows | None, before: np.dtype[np.void] | None) -> np.dtype[np.void]:
+    """Return the type of a record that holds such a row and its time, and those before."""
+    kinds = {"row": rows.dtype} if times is None else {"row": rows.dtype, "time": times.dtype}
+    if before is not None:
+        kinds = {name: np.promote_types(kind, before[name].base) for name, kind in kinds.items()}
+    return np.dtype([(name, kind, rows.shape[1:] if name == "row" else ()) for name, kind in kinds.items()])
+
+
+def _changed() -> InputError:
+    return InputError("The rows are not the same as when they were counted. Was a file changed? Find them anew.")
 
 
 def cut_every(one: FeatureSet, n_rows: int) -> list[FeatureSet]:

@@ -77,4 +77,5 @@ def _mixed(one: FeatureSet, mixing: Any) -> FeatureSet:
             f"Set {one.name!r} has {one.n_features} features, the mixing matrix {len(mixing)}. "
             "Give a matrix with one row and one column per feature."
         )
-    return FeatureSet(one.name, one.rows @ mixing.T, one.times, one.source)
+    rows, times = one.whole()
+    return FeatureSet(one.name, rows @ mixing.T, times, one.source)

@@ -1,6 +1,6 @@
 """Tables in files: columns with names, read batch by batch through pyarrow (extra `tables`).
 
-.csv .tsv .txt      see `text_tables.py`
+.csv .tsv           see `text_tables.py`
 .parquet            batch by batch, through small buffers
 .arrow .feather     piece by piece, mapped into memory
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from undistract.errors import FileError, InputError
-from undistract.storage import detector_kinds, kernel_kinds, learned_kinds, neural_kinds, threshold_kinds
+from undistract.storage import detector_kinds, focus_kinds, kernel_kinds, learned_kinds, neural_kinds, threshold_kinds
 from undistract.storage.container import (
     AGAIN,
     FORMAT,
@@ -25,6 +25,7 @@ from undistract.version import __version__
 
 RECORDS: dict[str, Record] = (
     learned_kinds.RECORDS
+    | focus_kinds.RECORDS
     | threshold_kinds.RECORDS
     | detector_kinds.RECORDS
     | neural_kinds.RECORDS

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from undistract.neural.architecture import ENCODERS, Architecture, shapes_of
-from undistract.neural.estimator import BESIDE, NeuralFocus
+from undistract.neural.estimator import NeuralFocus
 from undistract.neural.rows import RowScale
+from undistract.neural.settings import BESIDE, MOST
 from undistract.storage.checks import UNIT, Sizes, array, every, expect, number, optional, part, whole, word
 from undistract.storage.records import Estimator, Fields, Record
-
-MOST = 10**6  # as the estimator itself allows
 
 
 def _weights(value: Any, where: str, sizes: Sizes) -> None:

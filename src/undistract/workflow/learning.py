@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from undistract.algebra import Moments
 from undistract.detect import FocusDetector, Quantile
-from undistract.detect.focus_detector import calibrated
+from undistract.detect.held_out import calibrated
 from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.progress import watched

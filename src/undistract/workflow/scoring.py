@@ -183,7 +183,7 @@ def own_detector(n_rows: int) -> NearestDetector:
 
 
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
-    focus, rows, times = model.in_context(one.name).focus, one.rows, one.times
+    focus, (rows, times) = model.in_context(one.name).focus, one.whole()
     detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - 2 * np.median(rows / 2, axis=0)), one.source)
