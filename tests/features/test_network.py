@@ -80,6 +80,14 @@ def test_another_model_under_the_same_name_has_another_fingerprint(model):
     assert not np.allclose(extract(dots(3)), rows)
 
 
+def test_a_model_is_summed_up_once_however_many_pieces_come(model, monkeypatch):
+    """It was read again for every piece of a clip."""
+    extract = Network(str(model), size=(12, 8))
+    rows = extract(dots(3))
+    monkeypatch.setattr("hashlib.file_digest", None)
+    np.testing.assert_array_equal(extract(dots(3)), rows)
+
+
 def test_a_model_that_reads_other_files_is_refused(tmp_path):
     weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[3])
     weight.data_location = onnx.TensorProto.EXTERNAL

@@ -125,12 +125,19 @@ class Network:
 
 def _sum(path: str) -> str:
     try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        seen = Path(path).stat()
+        return _sum_of(path, seen.st_ino, seen.st_size, seen.st_mtime_ns)
     except OSError as error:
         raise InputError(
             f"The model {path} cannot be read: {error.strerror}. Give the path of an ONNX file."
         ) from error
+
+
+@lru_cache(maxsize=16)
+def _sum_of(path: str, *_version: int) -> str:
+    """Sum up a version of a file, once: rows are made in many pieces, and a model is large."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=4)
