@@ -17,6 +17,7 @@ from undistract import FeatureSet, InputError, Model, Reading, learn, read_sets,
 from undistract.review import ReviewStore
 from undistract.review.items import UnknownItemError
 from undistract.workflow.desk import Desk
+from undistract.workflow.desk_words import when
 
 
 @pytest.fixture(scope="module")
@@ -229,6 +230,13 @@ def test_when_nothing_would_be_left_people_are_told_and_the_list_stays(tmp_path)
         taken = desk.withdraw({"key": str(uuid4()), "of": said["key"]})
         assert desk.wait_for(taken["event"])
         assert desk.queue()["problem"] is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(119.97, "2:00.0"), (3599.96, "1:00:00.0"), (59.94, "0:59.9"), (-0.01, "0:00.0")]
+)
+def test_no_minute_has_sixty_seconds(seconds, words):
+    assert when(seconds) == words  # it was 1:60.0
 
 
 def test_verdicts_are_exported_with_whether_they_stand(desk):

@@ -89,14 +89,16 @@ def when(time: Any) -> str:
     --------
     >>> when(np.float64(75.5)), when(np.datetime64("2026-05-01T10:00:00.000"))
     ('1:15.5', '2026-05-01 10:00:00')
+    >>> when(119.97)
+    '2:00.0'
     """
     if isinstance(time, np.datetime64):
         return str(time.astype("datetime64[s]")).replace("T", " ")
-    seconds = float(time)
-    hours, rest = divmod(abs(seconds), 3600)
-    minutes, rest = divmod(rest, 60)
-    front = f"{int(hours)}:{int(minutes):02d}" if hours else f"{int(minutes)}"
-    return f"{'-' if seconds < 0 else ''}{front}:{rest:04.1f}"
+    tenths = round(10 * float(time))  # rounded before it is taken apart: no minute has 60.0 seconds
+    minutes, rest = divmod(abs(tenths), 600)
+    hours, minutes = divmod(minutes, 60)
+    front = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
+    return f"{'-' if tenths < 0 else ''}{front}:{rest / 10:04.1f}"
 
 
 def explanation(model: Model, row: Rows, usual: Floats, number: int) -> dict[str, Any]:
