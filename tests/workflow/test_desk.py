@@ -152,6 +152,34 @@ def test_a_preview_warns_of_confirmed_anomalies_that_would_weaken(desk):
     assert weak[0]["then"] < weak[0]["score"]
 
 
+class Below:
+    """A detector whose scores are all below zero, as those of a log-likelihood may be."""
+
+    def fit(self, X, y=None):
+        self.scores_ = self.anomaly_score(X)
+        return self
+
+    def anomaly_score(self, X):
+        return np.abs(X).max(axis=1) - 1000
+
+
+def test_scores_below_zero_that_stay_do_not_weaken(tmp_path):
+    # Five times 1 - 1e-9 is less than five; minus five times that is more: every anomaly was said to weaken.
+    rng = np.random.default_rng(0)
+    days = [FeatureSet(day, rng.normal(size=6) + rng.normal(size=(40, 6))) for day in range(20)]
+    rows = rng.normal(size=(50, 6))
+    rows[7] += 40
+    with Desk(
+        learn(days, detector=Below()), [FeatureSet("today", rows)], ReviewStore.open(tmp_path / "today.review")
+    ) as desk:
+        first = desk.queue()
+        assert first["items"][0]["score"] < 0
+        say(desk, "0-7-8", "anomaly")
+        assert desk.changes(first["version"])["words"] == "No score changed."
+        seen = desk.preview("0-9-10", "unsure")
+        assert (seen["weaken"], seen["words"]) == ([], "Nothing would change.")
+
+
 def test_an_answer_for_its_context_leaves_the_other_set_alone(desk):
     first = desk.queue()["items"][0]
     say(desk, first["id"], "familiar", scope="context")

@@ -15,7 +15,7 @@ from undistract.arrays import Floats, Rows
 from undistract.detect import Explanation, FocusDetector, Scores, Threshold, explain
 from undistract.errors import InputError
 from undistract.review.items import Item
-from undistract.review.preview import Preview
+from undistract.review.preview import Preview, fell
 from undistract.review.verdicts import ANSWERS, Event, Verdict
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.item_kinds import frame_map, frame_shape, kind_of
@@ -188,7 +188,7 @@ def changes(before: State, now: State) -> dict[str, Any]:
     ]
     vanished = int((before.alarms[:n_known] & ~now.alarms[:n_known]).sum())
     appeared = int(now.alarms.sum()) - int(before.alarms.sum()) + vanished
-    weaker = int((now.scores[:n_known] < before.scores[:n_known] * (1 - 1e-9)).sum())
+    weaker = int(fell(before.scores[:n_known], now.scores[:n_known]).sum())
     told = [f"{weaker} of {n_known} went down"] if weaker else []
     told += [f"{vanished} {'is' if vanished == 1 else 'are'} below the threshold now"] if vanished else []
     told += [f"{appeared} {'is' if appeared == 1 else 'are'} new above it"] if appeared > 0 else []
