@@ -13,7 +13,7 @@ pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy: pip install 'undistr
 from tests.cli.shell import answer as shell_answer
 from tests.cli.shell import run
 from tests.web import reviews
-from undistract import FeatureSet, InputError, Model, Reading, learn, read_sets, relearn, score
+from undistract import FeatureSet, FileError, InputError, Model, Reading, learn, read_sets, relearn, score
 from undistract.review import ReviewStore
 from undistract.review.items import UnknownItemError
 from undistract.workflow.desk import Desk
@@ -150,6 +150,29 @@ def test_a_preview_warns_of_confirmed_anomalies_that_would_weaken(desk):
     weak = [item for item in seen["weaken"] if item["id"] == items[23]]
     assert weak
     assert weak[0]["then"] < weak[0]["score"]
+
+
+def test_a_log_that_could_not_be_read_for_a_while_is_told_once_and_then_forgotten(desk, monkeypatch):
+    # A database that was away for a moment left its complaint on the page for good, and a new version every second.
+    store = desk._live._store
+    real, away = store.events, []
+
+    def read(after=0):
+        if len(away) < 3:
+            away.append(desk.queue()["version"])
+            raise FileError("The log is away.")
+        return real(after=after)
+
+    before = desk.queue()
+    monkeypatch.setattr(store, "events", read)
+    assert desk.wait(before["version"], 0, timeout=20)
+    assert desk.queue()["problem"] == "The log is away."
+    end = time.monotonic() + 30
+    while desk.queue()["problem"] and time.monotonic() < end:
+        desk.wait(desk.queue()["version"], 0, timeout=1)
+    assert desk.queue()["problem"] is None
+    assert away == [before["version"], before["version"] + 1, before["version"] + 1]
+    assert [item["id"] for item in desk.queue()["items"]] == [item["id"] for item in before["items"]]
 
 
 class Below:
