@@ -6,7 +6,8 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score
+from tests.cli.shell import run
+from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score, workflow
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
 
@@ -124,6 +125,19 @@ def test_merged_models_keep_what_each_was_taught(match):
     assert merged.focus.n_removed_ == alone.focus.n_removed_ == 2
     np.testing.assert_allclose(merged.focus.transform(match.rows), alone.focus.transform(match.rows), atol=1e-9)
     assert merge([here, there]).lessons == ()
+
+
+def test_the_password_of_a_review_is_not_kept_in_the_model(model, tmp_path, monkeypatch):
+    # The whole URL was written into the model file, which people hand on.
+    url = "postgresql+psycopg://ada:top-secret@host/review?sslmode=require&password=second-secret"
+    asked = []
+    monkeypatch.setattr(workflow, "relearn", lambda before, review: asked.append(review) or before)
+    told = run("relearn", model.save(tmp_path / "a.focus"), "--from", url, "--save", tmp_path / "b.focus")
+    assert told.exit_code == 0, told.output
+    assert asked == [url]
+    kept = (tmp_path / "b.focus").read_bytes()
+    assert b"postgresql+psycopg://ada:***@host/review?sslmode=require" in kept
+    assert b"secret" not in kept + told.output.encode()
 
 
 def test_lessons_about_other_features_are_refused(model):

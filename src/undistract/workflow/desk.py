@@ -10,9 +10,9 @@ from time import time
 from typing import Any, Self
 
 import numpy as np
-from sqlalchemy import make_url
 
 from undistract.errors import InputError
+from undistract.review.database import name_of
 from undistract.review.feedback import Lesson
 from undistract.review.items import Item, UnknownItemError
 from undistract.review.preview import Preview, compare
@@ -125,7 +125,7 @@ class Desk:
         log = Path(scores).with_suffix(".review") if store is None else store
         about = {"n_features": learned.focus.n_features_in_, "scores": Path(scores).name}
         desk = cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
-        desk.where = make_url(log).render_as_string() if isinstance(log, str) and "://" in log else str(log)
+        desk.where = name_of(log)
         return desk
 
     def close(self) -> None:
