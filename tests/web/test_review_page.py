@@ -1,5 +1,7 @@
 """A review in a real browser: a person answers, the list follows, and nothing is lost."""
 
+from uuid import UUID
+
 import pytest
 
 from tests.web import reviews
@@ -198,6 +200,18 @@ def test_an_answer_whose_receipt_got_lost_is_kept_once(address, desk, visit):
     page.wait_for_selector("#saving[data-waiting='1']")
     page.wait_for_selector("#saving[data-waiting='0']")
     assert [event["key"] for event in events(desk)] == lost
+
+
+def test_answers_are_kept_also_where_the_page_came_over_plain_http(address, desk, visit):
+    # From another machine without TLS there is no crypto.randomUUID: keys were pressed, and no answer was ever sent.
+    page = visit(address)
+    page.evaluate("delete Crypto.prototype.randomUUID")
+    for key in "fau":
+        answer(page, key)
+    page.wait_for_selector("body[data-learned='3']")
+    assert answers(desk) == ["familiar", "anomaly", "unsure"]
+    assert {UUID(event["key"]).version for event in events(desk)} == {4}
+    assert page.complaints == []
 
 
 def test_leaving_with_unsaved_answers_asks_first(address, visit):
