@@ -1,13 +1,19 @@
 """A review in a real browser: a person answers, the list follows, and nothing is lost."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
 from tests.web import reviews
 from tests.web.browsing import answer, answers, events, shown
+from undistract import FileError, Model, read_sets, score
 
 pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
+
+pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy: pip install 'undistract[web]'")
+
+from undistract.workflow.desk import Desk
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +218,29 @@ def test_answers_are_kept_also_where_the_page_came_over_plain_http(address, desk
     assert answers(desk) == ["familiar", "anomaly", "unsure"]
     assert {UUID(event["key"]).version for event in events(desk)} == {4}
     assert page.complaints == []
+
+
+def test_a_complaint_of_the_server_goes_with_its_cause(address, desk, visit, monkeypatch):
+    page = visit(address)
+    store = desk._live._store
+    real = store.events
+
+    def away(after=0):
+        raise FileError("The log is away.")
+
+    monkeypatch.setattr(store, "events", away)
+    page.wait_for_selector("#trouble:has-text('The log is away.')")
+    monkeypatch.setattr(store, "events", real)
+    page.wait_for_selector("#trouble", state="hidden")
+    assert page.complaints == []
+
+
+def test_where_there_is_no_threshold_nothing_is_below_it(files, serve, visit, tmp_path):
+    # A set that is judged by its own rows was told to lie below a threshold that nobody has.
+    model = Model.load(files.model)
+    own = replace(score(read_sets(files.data, model.reading), model, adapt=True), model=str(files.model))
+    page = visit(serve(Desk.open(own.save(tmp_path / "own.scores"), data=[files.data])))
+    assert "Threshold\nthere is none" in page.inner_text("#why")
 
 
 def test_leaving_with_unsaved_answers_asks_first(address, visit):
