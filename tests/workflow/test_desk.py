@@ -313,8 +313,22 @@ def test_scores_without_a_threshold_are_ranked_by_their_own_rows(tmp_path, files
     replace(score(sets, model, adapt=True), model=str(files.model)).save(own)
     with Desk.open(own, data=[files.data]) as desk:
         assert desk.queue()["threshold"] is None
+        # Another score than that of the list was told: what the row would have among the known ones.
+        told = desk.item(desk.queue()["items"][0]["id"])["explanation"]["text"]
+        assert told == "0% of its deviation from its context lies along ignored directions."
         say(desk, next(item["id"] for item in desk.queue()["items"] if item["peak"] not in (23, 373)), "familiar")
         assert {item["peak"] for item in desk.queue()["items"][:4]} == {23, 373}
+
+
+@pytest.mark.parametrize("scope", ["everywhere", "context"])
+def test_the_reason_tells_the_score_that_the_list_tells(desk, scope):
+    # An answer for one set alone has a scale of its own: the list said 15.7, and beside it the reason 15.3.
+    first = desk.queue()["items"][0]
+    say(desk, first["id"], "familiar", scope=scope)
+    for item in [item for item in desk.queue()["items"] if item["set"] == first["set"]][:3]:
+        assert (
+            f"Row {item['peak']} scores {item['score']:.3g}, carried by" in desk.item(item["id"])["explanation"]["text"]
+        )
 
 
 def test_data_that_has_gone_or_changed_is_told(tmp_path, files):

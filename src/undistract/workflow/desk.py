@@ -171,11 +171,13 @@ class Desk:
         state = self._live.state
         item, place = state.find(id)
         one = self._sets[item.set]
-        local = state.ranking.model.in_context(one.name)
+        model, row = state.ranking.model, one.rows[item.peak]
+        local = model.in_context(one.name)
+        score = None if state.ranking.adapt else float(model.anomaly_score(row[None, :], context=one.name)[0])
         usual = self._live.usual(item.set)
         return self._item(state, place, item) | {
             "version": state.version,
-            "explanation": words.explanation(local, one.rows[item.peak], usual, item.peak),
+            "explanation": words.explanation(local, row, usual, item.peak, score),
             "exhibit": exhibit(local, one, one.rows, item.start, item.stop, item.peak, usual=usual),
             "history": [event.to_json() for event in self._history(item)],
         }

@@ -18,6 +18,7 @@ from undistract.review.items import Item
 from undistract.review.preview import Preview, fell
 from undistract.review.verdicts import ANSWERS, Event, Verdict
 from undistract.sets.feature_set import FeatureSet
+from undistract.workflow.answering import on_scale_of
 from undistract.workflow.item_kinds import frame_map, frame_shape, kind_of
 from undistract.workflow.model import Model
 
@@ -101,15 +102,16 @@ def when(time: Any) -> str:
     return f"{'-' if tenths < 0 else ''}{front}:{rest / 10:04.1f}"
 
 
-def explanation(model: Model, row: Rows, usual: Floats, number: int) -> dict[str, Any]:
-    """Say why a row was flagged."""
-    if not isinstance(model.watch, FocusDetector):
+def explanation(model: Model, row: Rows, usual: Floats, number: int, score: float | None) -> dict[str, Any]:
+    """Say why a row was flagged; without a score, because its set was judged by its own rows, less can be said."""
+    if score is None or not isinstance(model.watch, FocusDetector):
         share = float(model.focus.projection_.ignored_share((row - usual)[None, :])[0])
         text = f"{share:.0%} of its deviation from its context lies along ignored directions."
         return {"text": text, "ignored": share, "features": features(model, row - usual)}
     # The median of a row and twice what is usual is what is usual: the whole context need not be read again.
     context = np.stack([row.astype(np.float64), usual, usual])
     why: Explanation = explain(model.watch, context, [0], feature_names=model.feature_names)[0]
+    why = on_scale_of(score, why)
     strongest = [{"name": name, "part": finite(part)} for name, part in why.strongest(N_FEATURES)]
     return {"text": str(why).replace("Row 0", f"Row {number}", 1), "ignored": why.ignored, "features": strongest}
 
