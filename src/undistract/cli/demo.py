@@ -40,7 +40,13 @@ PICTURES = (".png", ".svg", ".pdf")
     show_default=True,
     help="Where the reports and clips go.",
 )
-@click.option("--part", type=click.Choice(["all", "digits", "clip"]), default="all", show_default=True)
+@click.option(
+    "--part",
+    type=click.Choice(["all", "digits", "clip"]),
+    default="all",
+    show_default=True,
+    help="Tell one of the two.",
+)
 @click.pass_obj
 def demo(talk: Talk, save: Path | None, seed: int, folder: Path, part: str) -> None:
     """Find digits that do not belong, under changing light; then a stranger in a clip.

@@ -16,7 +16,11 @@ from undistract.cli.talk import Talk
 @file_argument("model")
 @click.option("--save", type=Target(), metavar="FILE.png", help="Save a picture of it.")
 @click.option(
-    "--features", type=click.IntRange(min=1), default=6, show_default=True, help="So many for each direction."
+    "--features",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="How many are named for each direction.",
 )
 @click.pass_obj
 def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
