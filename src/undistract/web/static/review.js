@@ -259,6 +259,10 @@ function drawer(wanted = !document.body.classList.contains("drawer-open")) {
   find("drawer").setAttribute("aria-expanded", String(wanted));
 }
 
+// Whoever reaches beside the open list, or presses Escape, wants to leave it.
+addEventListener("click", (event) => event.target.closest?.("nav, #drawer") || drawer(false));
+addEventListener("keydown", (event) => event.key === "Escape" && drawer(false));
+
 async function name() {
   find("name-field").value = who ?? "";
   await ask("name");
