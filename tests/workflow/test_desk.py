@@ -320,6 +320,19 @@ def test_scores_without_a_threshold_are_ranked_by_their_own_rows(tmp_path, files
         assert {item["peak"] for item in desk.queue()["items"][:4]} == {23, 373}
 
 
+def test_a_reason_names_the_columns_of_a_window_as_the_courses_do(tmp_path):
+    # The courses were called x0, x1 and x2, and the reason beside them said x19.
+    with reviews.windows(tmp_path).desk(tmp_path / "pump.review") as desk:
+        shown = desk.item(desk.queue()["items"][0]["id"])
+        columns = {one["name"] for one in shown["exhibit"]["series"]}
+        assert columns == {"x0", "x1", "x2"}
+        named = [one["name"] for one in shown["explanation"]["features"]]
+        assert {name.split()[0] for name in named} <= columns
+        assert all(name in columns or name.endswith(" before") for name in named)
+        assert len(set(named)) == len(named)
+        assert f"carried by {named[0]} (" in shown["explanation"]["text"]
+
+
 @pytest.mark.parametrize("scope", ["everywhere", "context"])
 def test_the_reason_tells_the_score_that_the_list_tells(desk, scope):
     # An answer for one set alone has a scale of its own: the list said 15.7, and beside it the reason 15.3.

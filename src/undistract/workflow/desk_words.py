@@ -19,7 +19,7 @@ from undistract.review.preview import Preview, fell
 from undistract.review.verdicts import ANSWERS, Event, Verdict
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.answering import on_scale_of
-from undistract.workflow.item_kinds import frame_map, frame_shape, kind_of
+from undistract.workflow.item_kinds import feature_names, frame_map, frame_shape, kind_of
 from undistract.workflow.model import Model
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def explanation(model: Model, row: Rows, usual: Floats, number: int, score: floa
         return {"text": text, "ignored": share, "features": features(model, row - usual)}
     # The median of a row and twice what is usual is what is usual: the whole context need not be read again.
     context = np.stack([row.astype(np.float64), usual, usual])
-    why: Explanation = explain(model.watch, context, [0], feature_names=model.feature_names)[0]
+    why: Explanation = explain(model.watch, context, [0], feature_names=feature_names(model))[0]
     why = on_scale_of(score, why)
     strongest = [{"name": name, "part": finite(part)} for name, part in why.strongest(N_FEATURES)]
     return {"text": str(why).replace("Row 0", f"Row {number}", 1), "ignored": why.ignored, "features": strongest}
@@ -119,12 +119,8 @@ def explanation(model: Model, row: Rows, usual: Floats, number: int, score: floa
 def features(model: Model, direction: Floats) -> list[dict[str, Any]]:
     """Name the features that move most along a direction."""
     order = np.argsort(-np.abs(direction), kind="stable")[:N_FEATURES].tolist()
-    names = model.feature_names
-    return [
-        {"name": names[place] if names else f"x{place}", "part": finite(direction[place])}
-        for place in order
-        if direction[place] != 0
-    ]
+    names = feature_names(model)
+    return [{"name": names[place], "part": finite(direction[place])} for place in order if direction[place] != 0]
 
 
 def has_picture(model: Model) -> bool:
