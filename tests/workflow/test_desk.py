@@ -18,6 +18,7 @@ from undistract.review import ReviewStore
 from undistract.review.items import UnknownItemError
 from undistract.workflow.desk import Desk
 from undistract.workflow.desk_words import when
+from undistract.workflow.ranking import Ranking
 
 
 @pytest.fixture(scope="module")
@@ -352,6 +353,18 @@ def test_data_that_has_gone_or_changed_is_told(tmp_path, files):
     changed.write_text("\n".join(lines[:-1]))
     with pytest.raises(InputError, match="has 399 rows now, 400 were scored"):
         Desk.open(files.scores, model=files.model, data=[changed])
+
+
+def test_a_review_that_cannot_begin_lets_go_of_its_log(tmp_path, files, monkeypatch):
+    # The file stayed open, and could not be moved on some systems.
+    opened = []
+    begin = ReviewStore.open
+    monkeypatch.setattr(ReviewStore, "open", lambda *where, **more: opened.append(begin(*where, **more)) or opened[0])
+    monkeypatch.setattr(Ranking, "of_scores", lambda *given, **more: [][0])
+    with pytest.raises(IndexError):
+        files.desk(tmp_path / "days.review")
+    with pytest.raises(InputError, match="is closed"):
+        opened[0].events()
 
 
 def tmp_path_with_other(folder):

@@ -124,7 +124,12 @@ class Desk:
         held = at_hand(sets, scored)
         log = Path(scores).with_suffix(".review") if store is None else store
         about = {"n_features": learned.focus.n_features_in_, "scores": Path(scores).name}
-        desk = cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
+        kept = ReviewStore.open(log, about=about)
+        try:
+            desk = cls(learned, held, kept, scored=scored, title=Path(scores).name)
+        except BaseException:
+            kept.close()
+            raise
         desk.where = name_of(log)
         return desk
 
