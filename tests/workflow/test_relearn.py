@@ -6,7 +6,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from tests.cli.shell import run
+from tests.cli.shell import answer, run
 from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score, workflow
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
@@ -70,6 +70,24 @@ def test_an_expired_lesson_no_longer_counts_when_scoring_or_relearning(model, ma
     assert alarms(better, match, now=99.0) == [20]
     assert alarms(better, match, now=100.0) == [7, 20]
     assert relearn(better, [], now=100.0).lessons == ()
+
+
+def test_what_has_expired_is_not_told_as_ignored(model, match, tmp_path):
+    # Scores left it out; the review, the service and `explain` still said that it is ignored.
+    pytest.importorskip("fastapi", reason="needs FastAPI: pip install 'undistract[web]'")
+    from tests.web.asking import TOKEN, ask
+    from undistract.review import ReviewStore
+    from undistract.web.app import make_app
+    from undistract.workflow.desk import Desk
+
+    taught = relearn(model, [lesson(1, "familiar", 3 * SHAKE, expires=1000.0)], now=10.0)
+    assert taught.focus.n_removed_ == 1
+    assert alarms(taught, match) == [7, 20]
+    with Desk(taught, [match], ReviewStore.open(tmp_path / "match.review"), scored=score([match], taught)) as desk:
+        assert desk.summary()["removed_before"] == desk.summary()["removed"] == 0
+        assert desk.queue()["threshold"] == model.threshold.value
+    assert ask(make_app(token=TOKEN, model=taught), "GET", "/model").json()["removed"] == 0
+    assert answer("explain", taught.save(tmp_path / "taught.focus"))["removed"] == 0
 
 
 def test_relearning_twice_is_relearning_once_and_other_reviews_stay(model, match):

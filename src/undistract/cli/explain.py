@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from time import time
 
 import click
 
@@ -34,7 +35,7 @@ def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
     """  # noqa: D301
     from undistract import workflow
 
-    found = workflow.Model.load(model)
+    found = workflow.Model.load(model).without_expired(time())
     directions = workflow.ignored_directions(found, n_features=features)
     talk.say(found.focus.describe())
     talk.say(found.when_to_alarm())

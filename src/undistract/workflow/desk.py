@@ -78,6 +78,7 @@ class Desk:
         title: str = "review",
     ) -> None:
         self._title, self._store, self._scored = title, store, scored
+        model = model.without_expired(time())
         if scored is None:
             first = Ranking.of(model, sets)
         else:
