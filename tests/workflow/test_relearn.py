@@ -7,7 +7,20 @@ import numpy as np
 import pytest
 
 from tests.cli.shell import answer, run
-from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score, workflow
+from undistract import (
+    FeatureSet,
+    Focus,
+    InputError,
+    Model,
+    learn,
+    load,
+    merge,
+    relearn,
+    save,
+    score,
+    workflow,
+    write_report,
+)
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
 
@@ -56,6 +69,28 @@ def test_scope_keeps_a_lesson_to_its_context(model, match):
     assert alarms(better, FeatureSet("another", match.rows)) == [7, 20]
     assert better.focus.n_removed_ == 0
     assert better.in_context("match").focus.n_removed_ == 1
+
+
+def test_a_report_tells_what_was_taught_for_one_context(model, match, tmp_path):
+    # The reason came from the model without that lesson: another score than that of the alarm above it.
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'undistract[plot]'")
+    better = relearn(model, [lesson(1, "familiar", 3 * SHAKE, scope="context")])
+    scored = score([match], better)
+    (alarm,) = scored.alarms()
+    page = write_report(tmp_path / "match.html", better, scored, sets=[match]).read_text()
+    assert f"Score {alarm.score:.4g} at row 20." in page
+    assert f"Row 20 scores {alarm.score:.3g}, carried by" in page
+    kept = better.in_context("match").focus.projection_.ignored_share(
+        (match.rows - np.median(match.rows, axis=0))[20:21]
+    )
+    assert f"{100 * kept[0]:.3g}% of its deviation from its context lies along ignored directions" in page
+
+
+def test_scores_that_know_no_model_say_so(model, match, tmp_path):
+    score([match], model).save(tmp_path / "match.scores")
+    told = run("report", tmp_path / "match.scores", "--save", tmp_path / "match.html")
+    assert told.exit_code == 1
+    assert "match.scores does not say which model made it" in told.stderr  # it was: is not at None
 
 
 def test_a_strong_verdict_counts_as_several(model):
