@@ -355,6 +355,13 @@ def test_data_that_has_gone_or_changed_is_told(tmp_path, files):
         Desk.open(files.scores, model=files.model, data=[changed])
 
 
+def test_sets_of_one_name_are_refused_because_answers_would_be_about_the_first(tmp_path, files):
+    sets = [FeatureSet(name, np.zeros((30, 20))) for name in (1, "1")]
+    store = ReviewStore.open(tmp_path / "twins.review")
+    with store, pytest.raises(InputError, match="Several sets are called '1'"):
+        Desk(Model.load(files.model), sets, store)
+
+
 def test_a_review_that_cannot_begin_lets_go_of_its_log(tmp_path, files, monkeypatch):
     # The file stayed open, and could not be moved on some systems.
     opened = []

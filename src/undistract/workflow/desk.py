@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,6 +78,11 @@ class Desk:
         scored: ScoredSets | None = None,
         title: str = "review",
     ) -> None:
+        twice = [name for name, times in Counter(str(one.name) for one in sets).items() if times > 1]
+        if twice:
+            raise InputError(
+                f"Several sets are called {twice[0]!r}. Answers are kept by the name of their set: give each its own."
+            )
         self._title, self._store, self._scored = title, store, scored
         model = model.without_expired(time())
         if scored is None:
