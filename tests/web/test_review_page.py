@@ -268,6 +268,16 @@ def test_an_answer_that_is_refused_is_told_and_not_shown_as_given(address, desk,
     page.wait_for_selector("#changed:has-text('no answer of yours')")
 
 
+def test_a_key_pressed_just_after_a_dialog_closed_is_not_lost(address, visit):
+    # The field of the closed dialog held the focus until the next frame, and swallowed the key.
+    page = visit(address)
+    page.evaluate(
+        """() => document.getElementById("calm-from").dispatchEvent(
+            new KeyboardEvent("keydown", { key: "e", bubbles: true }))"""
+    )
+    page.wait_for_selector("#export-dialog[open]")
+
+
 def test_a_calm_stretch_is_given_by_its_rows_and_can_be_taken_back(address, desk, visit):
     page = visit(address)
     page.keyboard.press("c")
