@@ -21,7 +21,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from undistract.arrays import Floats
 from undistract.detect import NearestDetector, detector, quality
-from undistract.errors import EvidenceWarning, InputError
+from undistract.errors import EvidenceWarning
 from undistract.focus import Focus
 from undistract.sets import UnderLight, digits_under_light
 
@@ -155,13 +155,11 @@ def _cell(outcome: Outcome) -> str:
 def save_picture(demo: Demo, path: Path) -> None:
     """Draw the demo in one picture: what was learned, what it does to images, and to alarms."""
     from undistract.report.demo_picture import demo_picture
+    from undistract.report.plots import save_figure
 
     found = demo.comparison(NEIGHBOURS)
     digits = demo.digits
     picture = demo_picture(
         demo.focus, digits, found.raw.scores, found.focus.scores, NAMES[digits.normal], NAMES[digits.odd]
     )
-    try:
-        picture.savefig(path)
-    except OSError as error:
-        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Save somewhere else.") from error
+    save_figure(picture, path)

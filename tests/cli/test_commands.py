@@ -39,6 +39,8 @@ def test_every_command_is_there_teaches_by_example_and_takes_the_common_options(
     assert f"    undistract {name} " in told or f"    undistract {name}\n" in told
     for option in ("--json", "--quiet", "--verbose", "--debug", "--config"):
         assert option in told
+    # --detector and --part were names and nothing else.
+    assert [one.name for one in command.params if isinstance(one, click.Option) and not one.help] == []
 
 
 @pytest.mark.parametrize(("shell", "word"), [("bash", "complete -o"), ("zsh", "compdef"), ("fish", "complete --no")])

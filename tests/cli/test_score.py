@@ -21,6 +21,20 @@ def test_people_get_a_table_and_the_next_step(site, tmp_path):
     assert f"undistract report {tmp_path / 'a.scores'}" in told.stdout
 
 
+def test_brackets_in_the_name_of_a_set_stay_in_it(tmp_path):
+    # [a] was lost from the table, and [/b] ended the command with a traceback after all was scored.
+    for group, names in (("calm", [f"pump {number}" for number in range(12)]), ("today", ["pump [a]", "pump [/b]"])):
+        rng = np.random.default_rng(len(names))
+        rows = [f"{name},{heat:.3f},{load:.3f}" for name in names for heat, load in rng.normal(size=(30, 2))]
+        (tmp_path / f"{group}.csv").write_text("\n".join(["pump,heat,load", *rows]))
+    model = tmp_path / "pumps.focus"
+    assert run("learn", tmp_path / "calm.csv", "--group", "pump", "--save", model).exit_code == 0
+    told = run("score", tmp_path / "today.csv", "--with", model, "--save", tmp_path / "today.scores")
+    assert told.exit_code == 0, told.output
+    assert "pump [a]" in told.stdout
+    assert "pump [/b]" in told.stdout
+
+
 def test_an_alarm_can_be_an_exit_code(site, tmp_path):
     words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
     assert run(*words).exit_code == 0

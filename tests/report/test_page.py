@@ -198,6 +198,13 @@ def test_runs_with_other_promises_are_not_compared_without_a_word():
     assert "cannot be compared" in Reading(report_page(Report("Two", None, *runs))).text
 
 
+@pytest.mark.parametrize(("last", "words"), [(1, "at row 1, at 0.5."), (8, "at row 1, 0.5 to 1.0.")])
+def test_an_alarm_of_one_row_has_one_time(last, words):
+    run = Run.of([Scores("monday", [1, 9, last], times=[0.0, 0.5, 1.0])], 5.0)
+    page = report_page(Report("Camera 3", after=run, findings=tuple(map(Finding, run.alarms))))
+    assert words in page  # it was 0.5 to 0.5
+
+
 def test_many_sets_are_all_counted_and_the_strongest_are_drawn():
     sets = [Scores(f"set {number}", [0.0, float(number)]) for number in range(60)]
     page = report_page(Report("Many", after=Run.of(sets, 50.0)))

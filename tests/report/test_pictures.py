@@ -14,6 +14,7 @@ from matplotlib.image import imread
 
 from undistract.errors import InputError
 from undistract.report.bars import LONGEST_NAME, bars_figure
+from undistract.report.contents import image_pictures
 from undistract.report.pictures import LARGEST_SIDE, picture, plot
 from undistract.report.plots import new_figure
 from undistract.report.png import diverging
@@ -77,6 +78,18 @@ def test_a_picture_keeps_its_pixels():
 
 def test_limits_let_two_pictures_be_compared():
     assert pixels_of(picture(np.full((2, 2), 0.5), limits=(0.0, 2.0)))[0, 0, 0] == pytest.approx(0.25, abs=1 / 255)
+
+
+@pytest.mark.parametrize("light", [2.0, -2.0, 0.05])
+def test_what_remains_when_light_is_taken_out_is_not_drawn_all_black(light):
+    # On the scale of the image as it was, all that is darker than its darkest pixel was one black.
+    scene = np.array([[0.1, 0.2], [0.3, 0.4]])
+    before, after = scene + light, scene
+    shades = [
+        pixels_of(picture(one.pixels, limits=one.limits))[..., 0].ravel() for one in image_pictures(before, after)[:2]
+    ]
+    for shade in shades:
+        assert shade == pytest.approx([0, 1 / 3, 2 / 3, 1], abs=1 / 255)
 
 
 def test_signed_values_are_as_strong_on_either_side_and_zero_is_white():

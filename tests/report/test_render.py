@@ -78,6 +78,15 @@ def test_scores_may_be_missing_and_fewer_than_frames(tmp_path, clip):
     assert render_video(clip, TIMES, np.full(40, np.nan), save=tmp_path / "none.mp4").is_file()
 
 
+def test_a_threshold_that_no_row_can_reach_is_not_drawn(tmp_path, clip):
+    # It is infinite where normal rows are too few for the rate that was asked for; drawing it failed.
+    with_it, without = (
+        next(iter(read_frames(render_video(clip, TIMES, SCORES, save=tmp_path / name, threshold=threshold))))[0]
+        for name, threshold in (("with.mp4", np.inf), ("without.mp4", None))
+    )
+    assert np.abs(with_it.astype(int) - without).mean() < 0.5  # encoders may round in other ways
+
+
 def test_a_failure_leaves_no_file_behind(tmp_path, clip):
     with pytest.raises(InputError, match="There is no file"):
         render_video(tmp_path / "missing.mp4", TIMES, SCORES, save=tmp_path / "out.mp4")

@@ -136,4 +136,13 @@ def test_it_fits_the_screen(address, visit, tmp_path, scheme, size):
         page.screenshot(path=tmp_path / f"{size}-{scheme}-list.png")
         page.click("#list .row >> nth=2")
         page.wait_for_selector("#drawer[aria-expanded='false']")
+        # Only by picking an alarm could the list be left. Beside it lies a button that answers: it is not pressed.
+        for leave in (lambda: page.mouse.click(380, 740), lambda: page.keyboard.press("Escape")):
+            page.click("#drawer")
+            page.wait_for_selector("#drawer[aria-expanded='true']")
+            leave()
+            page.wait_for_selector("#drawer[aria-expanded='false']")
+        assert page.inner_text("#progress-words").startswith("1 answered")
+        beyond = "table => table.scrollWidth - table.parentElement.clientWidth"
+        assert page.locator("#exhibit table").evaluate(beyond) <= 0, "what carried the score was cut off"
     assert page.complaints == []

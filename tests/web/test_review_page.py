@@ -1,11 +1,19 @@
 """A review in a real browser: a person answers, the list follows, and nothing is lost."""
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 
 from tests.web import reviews
 from tests.web.browsing import answer, answers, events, shown
+from undistract import FileError, Model, read_sets, score
 
 pytest.importorskip("fastapi", reason="needs fastapi: pip install 'undistract[web]'")
+
+pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy: pip install 'undistract[web]'")
+
+from undistract.workflow.desk import Desk
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +208,41 @@ def test_an_answer_whose_receipt_got_lost_is_kept_once(address, desk, visit):
     assert [event["key"] for event in events(desk)] == lost
 
 
+def test_answers_are_kept_also_where_the_page_came_over_plain_http(address, desk, visit):
+    # From another machine without TLS there is no crypto.randomUUID: keys were pressed, and no answer was ever sent.
+    page = visit(address)
+    page.evaluate("delete Crypto.prototype.randomUUID")
+    for key in "fau":
+        answer(page, key)
+    page.wait_for_selector("body[data-learned='3']")
+    assert answers(desk) == ["familiar", "anomaly", "unsure"]
+    assert {UUID(event["key"]).version for event in events(desk)} == {4}
+    assert page.complaints == []
+
+
+def test_a_complaint_of_the_server_goes_with_its_cause(address, desk, visit, monkeypatch):
+    page = visit(address)
+    store = desk._live._store
+    real = store.events
+
+    def away(after=0):
+        raise FileError("The log is away.")
+
+    monkeypatch.setattr(store, "events", away)
+    page.wait_for_selector("#trouble:has-text('The log is away.')")
+    monkeypatch.setattr(store, "events", real)
+    page.wait_for_selector("#trouble", state="hidden")
+    assert page.complaints == []
+
+
+def test_where_there_is_no_threshold_nothing_is_below_it(files, serve, visit, tmp_path):
+    # A set that is judged by its own rows was told to lie below a threshold that nobody has.
+    model = Model.load(files.model)
+    own = replace(score(read_sets(files.data, model.reading), model, adapt=True), model=str(files.model))
+    page = visit(serve(Desk.open(own.save(tmp_path / "own.scores"), data=[files.data])))
+    assert "Threshold\nthere is none" in page.inner_text("#why")
+
+
 def test_leaving_with_unsaved_answers_asks_first(address, visit):
     page = visit(address)
     page.route("**/api/verdicts", lambda route: route.abort())
@@ -223,6 +266,16 @@ def test_an_answer_that_is_refused_is_told_and_not_shown_as_given(address, desk,
     assert page.locator("#trouble").is_hidden()
     page.keyboard.press("z")
     page.wait_for_selector("#changed:has-text('no answer of yours')")
+
+
+def test_a_key_pressed_just_after_a_dialog_closed_is_not_lost(address, visit):
+    # The field of the closed dialog held the focus until the next frame, and swallowed the key.
+    page = visit(address)
+    page.evaluate(
+        """() => document.getElementById("calm-from").dispatchEvent(
+            new KeyboardEvent("keydown", { key: "e", bubbles: true }))"""
+    )
+    page.wait_for_selector("#export-dialog[open]")
 
 
 def test_a_calm_stretch_is_given_by_its_rows_and_can_be_taken_back(address, desk, visit):

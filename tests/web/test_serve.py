@@ -57,6 +57,7 @@ def test_a_token_is_made_up_or_lies_in_a_file_and_the_server_ends_cleanly(model_
         (["--host", "no-such-host.invalid"], "There is no address 'no-such-host.invalid' here"),
         (["--port", "99999"], "99999"),
         (["--token-file", "no-such-file"], "no-such-file: No such file"),
+        (["--token-file", sys.executable], "letters, digits"),  # bytes that are no text were a traceback
     ],
 )
 def test_what_cannot_be_served_is_told_in_one_line(model_file, words, found):

@@ -174,6 +174,15 @@ def test_a_name_from_a_file_leads_nowhere_else(pictures, tmp_path):
     assert os.listdir(tmp_path) == ["in"]
 
 
+def test_no_two_sets_share_a_folder(pictures, tmp_path):
+    # The second "up" became "up-2", as a third set was called already: its pictures lay over those of the other.
+    _, model = pictures
+    sets = [FeatureSet(name, np.full((1, 12), 0.5)) for name in ("up", "../up", "up-2", "UP-2")]
+    told = denoise(sets, model, tmp_path / "clean")
+    assert sorted(os.listdir(told.path)) == ["UP-2-3", "up", "up-2", "up-2-2"]
+    assert len(list(told.path.rglob("*.png"))) == told.n_rows == 4
+
+
 def test_a_folder_that_holds_something_is_left_as_it_is(pictures, tmp_path):
     folder, model = pictures
     (tmp_path / "full").mkdir()

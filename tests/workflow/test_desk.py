@@ -13,10 +13,12 @@ pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy: pip install 'undistr
 from tests.cli.shell import answer as shell_answer
 from tests.cli.shell import run
 from tests.web import reviews
-from undistract import FeatureSet, InputError, Model, Reading, learn, read_sets, relearn, score
+from undistract import FeatureSet, FileError, InputError, Model, Reading, learn, read_sets, relearn, score
 from undistract.review import ReviewStore
 from undistract.review.items import UnknownItemError
 from undistract.workflow.desk import Desk
+from undistract.workflow.desk_words import when
+from undistract.workflow.ranking import Ranking
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +153,57 @@ def test_a_preview_warns_of_confirmed_anomalies_that_would_weaken(desk):
     assert weak[0]["then"] < weak[0]["score"]
 
 
+def test_a_log_that_could_not_be_read_for_a_while_is_told_once_and_then_forgotten(desk, monkeypatch):
+    # A database that was away for a moment left its complaint on the page for good, and a new version every second.
+    store = desk._live._store
+    real, away = store.events, []
+
+    def read(after=0):
+        if len(away) < 3:
+            away.append(desk.queue()["version"])
+            raise FileError("The log is away.")
+        return real(after=after)
+
+    before = desk.queue()
+    monkeypatch.setattr(store, "events", read)
+    assert desk.wait(before["version"], 0, timeout=20)
+    assert desk.queue()["problem"] == "The log is away."
+    end = time.monotonic() + 30
+    while desk.queue()["problem"] and time.monotonic() < end:
+        desk.wait(desk.queue()["version"], 0, timeout=1)
+    assert desk.queue()["problem"] is None
+    assert away == [before["version"], before["version"] + 1, before["version"] + 1]
+    assert [item["id"] for item in desk.queue()["items"]] == [item["id"] for item in before["items"]]
+
+
+class Below:
+    """A detector whose scores are all below zero, as those of a log-likelihood may be."""
+
+    def fit(self, X, y=None):
+        self.scores_ = self.anomaly_score(X)
+        return self
+
+    def anomaly_score(self, X):
+        return np.abs(X).max(axis=1) - 1000
+
+
+def test_scores_below_zero_that_stay_do_not_weaken(tmp_path):
+    # Five times 1 - 1e-9 is less than five; minus five times that is more: every anomaly was said to weaken.
+    rng = np.random.default_rng(0)
+    days = [FeatureSet(day, rng.normal(size=6) + rng.normal(size=(40, 6))) for day in range(20)]
+    rows = rng.normal(size=(50, 6))
+    rows[7] += 40
+    with Desk(
+        learn(days, detector=Below()), [FeatureSet("today", rows)], ReviewStore.open(tmp_path / "today.review")
+    ) as desk:
+        first = desk.queue()
+        assert first["items"][0]["score"] < 0
+        say(desk, "0-7-8", "anomaly")
+        assert desk.changes(first["version"])["words"] == "No score changed."
+        seen = desk.preview("0-9-10", "unsure")
+        assert (seen["weaken"], seen["words"]) == ([], "Nothing would change.")
+
+
 def test_an_answer_for_its_context_leaves_the_other_set_alone(desk):
     first = desk.queue()["items"][0]
     say(desk, first["id"], "familiar", scope="context")
@@ -231,6 +284,13 @@ def test_when_nothing_would_be_left_people_are_told_and_the_list_stays(tmp_path)
         assert desk.queue()["problem"] is None
 
 
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(119.97, "2:00.0"), (3599.96, "1:00:00.0"), (59.94, "0:59.9"), (-0.01, "0:00.0")]
+)
+def test_no_minute_has_sixty_seconds(seconds, words):
+    assert when(seconds) == words  # it was 1:60.0
+
+
 def test_verdicts_are_exported_with_whether_they_stand(desk):
     first, second = ids(desk)[:2]
     said = say(desk, first, "familiar", note='a "note", with a comma')
@@ -254,8 +314,35 @@ def test_scores_without_a_threshold_are_ranked_by_their_own_rows(tmp_path, files
     replace(score(sets, model, adapt=True), model=str(files.model)).save(own)
     with Desk.open(own, data=[files.data]) as desk:
         assert desk.queue()["threshold"] is None
+        # Another score than that of the list was told: what the row would have among the known ones.
+        told = desk.item(desk.queue()["items"][0]["id"])["explanation"]["text"]
+        assert told == "0% of its deviation from its context lies along ignored directions."
         say(desk, next(item["id"] for item in desk.queue()["items"] if item["peak"] not in (23, 373)), "familiar")
         assert {item["peak"] for item in desk.queue()["items"][:4]} == {23, 373}
+
+
+def test_a_reason_names_the_columns_of_a_window_as_the_courses_do(tmp_path):
+    # The courses were called x0, x1 and x2, and the reason beside them said x19.
+    with reviews.windows(tmp_path).desk(tmp_path / "pump.review") as desk:
+        shown = desk.item(desk.queue()["items"][0]["id"])
+        columns = {one["name"] for one in shown["exhibit"]["series"]}
+        assert columns == {"x0", "x1", "x2"}
+        named = [one["name"] for one in shown["explanation"]["features"]]
+        assert {name.split()[0] for name in named} <= columns
+        assert all(name in columns or name.endswith(" before") for name in named)
+        assert len(set(named)) == len(named)
+        assert f"carried by {named[0]} (" in shown["explanation"]["text"]
+
+
+@pytest.mark.parametrize("scope", ["everywhere", "context"])
+def test_the_reason_tells_the_score_that_the_list_tells(desk, scope):
+    # An answer for one set alone has a scale of its own: the list said 15.7, and beside it the reason 15.3.
+    first = desk.queue()["items"][0]
+    say(desk, first["id"], "familiar", scope=scope)
+    for item in [item for item in desk.queue()["items"] if item["set"] == first["set"]][:3]:
+        assert (
+            f"Row {item['peak']} scores {item['score']:.3g}, carried by" in desk.item(item["id"])["explanation"]["text"]
+        )
 
 
 def test_data_that_has_gone_or_changed_is_told(tmp_path, files):
@@ -266,6 +353,25 @@ def test_data_that_has_gone_or_changed_is_told(tmp_path, files):
     changed.write_text("\n".join(lines[:-1]))
     with pytest.raises(InputError, match="has 399 rows now, 400 were scored"):
         Desk.open(files.scores, model=files.model, data=[changed])
+
+
+def test_sets_of_one_name_are_refused_because_answers_would_be_about_the_first(tmp_path, files):
+    sets = [FeatureSet(name, np.zeros((30, 20))) for name in (1, "1")]
+    store = ReviewStore.open(tmp_path / "twins.review")
+    with store, pytest.raises(InputError, match="Several sets are called '1'"):
+        Desk(Model.load(files.model), sets, store)
+
+
+def test_a_review_that_cannot_begin_lets_go_of_its_log(tmp_path, files, monkeypatch):
+    # The file stayed open, and could not be moved on some systems.
+    opened = []
+    begin = ReviewStore.open
+    monkeypatch.setattr(ReviewStore, "open", lambda *where, **more: opened.append(begin(*where, **more)) or opened[0])
+    monkeypatch.setattr(Ranking, "of_scores", lambda *given, **more: [][0])
+    with pytest.raises(IndexError):
+        files.desk(tmp_path / "days.review")
+    with pytest.raises(InputError, match="is closed"):
+        opened[0].events()
 
 
 def tmp_path_with_other(folder):

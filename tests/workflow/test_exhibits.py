@@ -1,6 +1,7 @@
 """What a person sees of an alarm: of a video, an image, a window of a time series, a row of a table."""
 
 import json
+import os
 import shutil
 import warnings
 from io import BytesIO
@@ -17,7 +18,7 @@ from undistract.sets.drawn_clips import dots_under_light
 from undistract.sets.videos import read_frames
 from undistract.workflow.carried import carried
 from undistract.workflow.exhibits import N_SHOWN, exhibit
-from undistract.workflow.item_clips import stretch
+from undistract.workflow.item_clips import KEPT_CLIPS, KeptClips, stretch
 from undistract.workflow.item_kinds import kind_of
 from undistract.workflow.item_pictures import VIEWS, item_picture, pattern_picture, views_of
 
@@ -156,6 +157,23 @@ def test_the_clip_shows_it_beside(video, tmp_path):
     if sides == 2:
         left, right = frames[:, : 64 * 6, : 96 * 6], frames[:, : 64 * 6, -96 * 6 :]
         assert np.abs(left.astype(int) - right).mean() > 2
+
+
+def test_the_newest_clips_are_kept_and_an_older_version_is_found_while_it_is_there():
+    kept, written = KeptClips(), []
+
+    def write(path):
+        path.write_bytes(b"a clip")
+        os.utime(path, (len(written), len(written)))
+        written.append(path)
+
+    for number in range(KEPT_CLIPS + 5):
+        kept.found([f"0-1-2-{number}"], write)
+    assert [path.exists() for path in written] == [False] * 4 + [True] * (KEPT_CLIPS + 1)
+    assert kept.found(["0-1-2-9", "0-1-2-99"], write) == written[9]
+    assert kept.found(["0-1-2-0", "0-1-2-99"], write).name == "0-1-2-99.mp4"
+    kept.close()
+    assert not written[-1].parent.exists()
 
 
 def test_a_window_over_a_video_shows_its_last_frame(clips):

@@ -6,7 +6,21 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, InputError, Model, learn, load, merge, relearn, save, score
+from tests.cli.shell import answer, run
+from undistract import (
+    FeatureSet,
+    Focus,
+    InputError,
+    Model,
+    learn,
+    load,
+    merge,
+    relearn,
+    save,
+    score,
+    workflow,
+    write_report,
+)
 from undistract.review import Verdict
 from undistract.review.feedback import Lesson
 
@@ -57,6 +71,28 @@ def test_scope_keeps_a_lesson_to_its_context(model, match):
     assert better.in_context("match").focus.n_removed_ == 1
 
 
+def test_a_report_tells_what_was_taught_for_one_context(model, match, tmp_path):
+    # The reason came from the model without that lesson: another score than that of the alarm above it.
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'undistract[plot]'")
+    better = relearn(model, [lesson(1, "familiar", 3 * SHAKE, scope="context")])
+    scored = score([match], better)
+    (alarm,) = scored.alarms()
+    page = write_report(tmp_path / "match.html", better, scored, sets=[match]).read_text()
+    assert f"Score {alarm.score:.4g} at row 20." in page
+    assert f"Row 20 scores {alarm.score:.3g}, carried by" in page
+    kept = better.in_context("match").focus.projection_.ignored_share(
+        (match.rows - np.median(match.rows, axis=0))[20:21]
+    )
+    assert f"{100 * kept[0]:.3g}% of its deviation from its context lies along ignored directions" in page
+
+
+def test_scores_that_know_no_model_say_so(model, match, tmp_path):
+    score([match], model).save(tmp_path / "match.scores")
+    told = run("report", tmp_path / "match.scores", "--save", tmp_path / "match.html")
+    assert told.exit_code == 1
+    assert "match.scores does not say which model made it" in told.stderr  # it was: is not at None
+
+
 def test_a_strong_verdict_counts_as_several(model):
     weak = np.zeros(20)
     weak[0] = 2.0
@@ -69,6 +105,24 @@ def test_an_expired_lesson_no_longer_counts_when_scoring_or_relearning(model, ma
     assert alarms(better, match, now=99.0) == [20]
     assert alarms(better, match, now=100.0) == [7, 20]
     assert relearn(better, [], now=100.0).lessons == ()
+
+
+def test_what_has_expired_is_not_told_as_ignored(model, match, tmp_path):
+    # Scores left it out; the review, the service and `explain` still said that it is ignored.
+    pytest.importorskip("fastapi", reason="needs FastAPI: pip install 'undistract[web]'")
+    from tests.web.asking import TOKEN, ask
+    from undistract.review import ReviewStore
+    from undistract.web.app import make_app
+    from undistract.workflow.desk import Desk
+
+    taught = relearn(model, [lesson(1, "familiar", 3 * SHAKE, expires=1000.0)], now=10.0)
+    assert taught.focus.n_removed_ == 1
+    assert alarms(taught, match) == [7, 20]
+    with Desk(taught, [match], ReviewStore.open(tmp_path / "match.review"), scored=score([match], taught)) as desk:
+        assert desk.summary()["removed_before"] == desk.summary()["removed"] == 0
+        assert desk.queue()["threshold"] == model.threshold.value
+    assert ask(make_app(token=TOKEN, model=taught), "GET", "/model").json()["removed"] == 0
+    assert answer("explain", taught.save(tmp_path / "taught.focus"))["removed"] == 0
 
 
 def test_relearning_twice_is_relearning_once_and_other_reviews_stay(model, match):
@@ -124,6 +178,19 @@ def test_merged_models_keep_what_each_was_taught(match):
     assert merged.focus.n_removed_ == alone.focus.n_removed_ == 2
     np.testing.assert_allclose(merged.focus.transform(match.rows), alone.focus.transform(match.rows), atol=1e-9)
     assert merge([here, there]).lessons == ()
+
+
+def test_the_password_of_a_review_is_not_kept_in_the_model(model, tmp_path, monkeypatch):
+    # The whole URL was written into the model file, which people hand on.
+    url = "postgresql+psycopg://ada:top-secret@host/review?sslmode=require&password=second-secret"
+    asked = []
+    monkeypatch.setattr(workflow, "relearn", lambda before, review: asked.append(review) or before)
+    told = run("relearn", model.save(tmp_path / "a.focus"), "--from", url, "--save", tmp_path / "b.focus")
+    assert told.exit_code == 0, told.output
+    assert asked == [url]
+    kept = (tmp_path / "b.focus").read_bytes()
+    assert b"postgresql+psycopg://ada:***@host/review?sslmode=require" in kept
+    assert b"secret" not in kept + told.output.encode()
 
 
 def test_lessons_about_other_features_are_refused(model):

@@ -10,13 +10,10 @@ import click
 from undistract.cli.commands import Command
 from undistract.cli.options import Target
 from undistract.cli.talk import Talk
-from undistract.errors import InputError
 from undistract.extras import MissingExtraError
 
 if TYPE_CHECKING:
     from undistract.demo import Demo
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @click.command(cls=Command)
@@ -40,7 +37,13 @@ PICTURES = (".png", ".svg", ".pdf")
     show_default=True,
     help="Where the reports and clips go.",
 )
-@click.option("--part", type=click.Choice(["all", "digits", "clip"]), default="all", show_default=True)
+@click.option(
+    "--part",
+    type=click.Choice(["all", "digits", "clip"]),
+    default="all",
+    show_default=True,
+    help="Tell one of the two.",
+)
 @click.pass_obj
 def demo(talk: Talk, save: Path | None, seed: int, folder: Path, part: str) -> None:
     """Find digits that do not belong, under changing light; then a stranger in a clip.
@@ -58,7 +61,9 @@ def demo(talk: Talk, save: Path | None, seed: int, folder: Path, part: str) -> N
       undistract demo --folder out
     """  # noqa: D301 (click reads the backspace: it keeps the lines of the next paragraph)
     if save is not None:
-        _check(save)
+        from undistract.report.plots import check_picture_name
+
+        check_picture_name(save)
     made = {} if part == "clip" else _digits(talk, save, seed, folder)
     if part != "digits":
         made |= _clip(talk, seed, folder)
@@ -114,9 +119,3 @@ def _clip(talk: Talk, seed: int, folder: Path) -> dict[str, Path]:
     except MissingExtraError as error:
         talk.note(str(error))
     return made
-
-
-def _check(save: Path) -> None:
-    """Say what is wrong with the file name before any work is done."""
-    if save.suffix.lower() not in PICTURES:
-        raise InputError(f"Cannot save a picture as {save.name!r}; end the name in {', '.join(PICTURES)}.")

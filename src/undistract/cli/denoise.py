@@ -57,6 +57,7 @@ def denoise(
       undistract denoise match.mp4 --with street.focus --save frames --removal kept_span
     """  # noqa: D301
     from undistract import workflow
+    from undistract.workflow.transforming import spans
 
     talk: Talk = ctx.obj
     learned = workflow.Model.load(model)
@@ -72,10 +73,6 @@ def denoise(
         talk.note(f"{found.cut_off:.0%} of the values lie beyond black or white, and are cut off in the pictures.")
     if not n_removed:
         talk.note("The model ignores nothing, so the data is as it was.")
-    spans, start = [], 0
-    for one in sets:
-        spans.append({"set": str(one.name), "first": start, "rows": len(one)})
-        start += len(one)
     talk.give(
         {
             "saved": save,
@@ -83,6 +80,6 @@ def denoise(
             "columns": found.n_columns,
             "removed": n_removed,
             "cut_off": found.cut_off,
-            "sets": spans,
+            "sets": spans(sets),
         }
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from time import time
 
 import click
 
@@ -16,7 +17,11 @@ from undistract.cli.talk import Talk
 @file_argument("model")
 @click.option("--save", type=Target(), metavar="FILE.png", help="Save a picture of it.")
 @click.option(
-    "--features", type=click.IntRange(min=1), default=6, show_default=True, help="So many for each direction."
+    "--features",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    help="How many are named for each direction.",
 )
 @click.pass_obj
 def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
@@ -30,7 +35,7 @@ def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
     """  # noqa: D301
     from undistract import workflow
 
-    found = workflow.Model.load(model)
+    found = workflow.Model.load(model).without_expired(time())
     directions = workflow.ignored_directions(found, n_features=features)
     talk.say(found.focus.describe())
     talk.say(found.when_to_alarm())

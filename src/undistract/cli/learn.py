@@ -19,9 +19,21 @@ from undistract.cli.talk import Talk
 @options.reading_options
 @options.ignore_option
 @options.focus_options
-@click.option("--detector", type=click.Choice(options.DETECTORS), default="nearest", show_default=True)
+@click.option(
+    "--detector",
+    type=click.Choice(options.DETECTORS),
+    default="nearest",
+    show_default=True,
+    help="What says how strange a row is.",
+)
 @click.option("--rate", type=float, help="How often a normal row may alarm.  [default: 0.01]")
-@click.option("--known", type=click.IntRange(min=2), default=3000, show_default=True, help="Normal rows to keep.")
+@click.option(
+    "--known",
+    type=click.IntRange(min=2),
+    default=3000,
+    show_default=True,
+    help="Normal rows to keep, to compare new ones with.",
+)
 @click.option("--without-rows", is_flag=True, help="Keep sums alone: they may leave the house, and can be merged.")
 @click.option(
     "--checkpoint",

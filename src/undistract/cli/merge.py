@@ -21,7 +21,8 @@ def merge(ctx: click.Context, /, models: tuple[Path, ...], save: Path, **setting
     """Join what several sites learned: the same as if all sets had been learned in one place.
 
     Only sums travel. Learn with --without-rows, and no row leaves its site. The joined model keeps no rows; it judges a
-    set by the set's own rows.
+    set by the set's own rows. Settings of FOCUS are those that the models have; as soon as one is given here, all are
+    as given here, or as by default.
 
     \b
     Examples:

@@ -77,20 +77,38 @@ def _number_or_auto(ctx: click.Context, parameter: click.Parameter, value: str |
 
 _READING: list[Decorator] = [
     click.option(
-        "--features", metavar="SPEC", help="Frames to rows: pixels, gradients, flow, 'flow+pixels(size=24x16)'."
+        "--features",
+        metavar="SPEC",
+        help="Frames to rows: pixels, gradients, cells, flow, 'flow+pixels(size=24x16)', 'network(path=net.onnx)'.",
     ),
     click.option("--columns", metavar="A,B", help="Columns of tables that are features, or: numeric."),
     click.option("--group", metavar="COLUMN", help="The column that says which set a row belongs to."),
     click.option("--time", metavar="COLUMN", help="The column that says when a row was seen."),
-    click.option("--window", type=click.IntRange(min=1), default=1, help="Take so many rows in a row as one."),
-    click.option("--stride", type=click.IntRange(min=1), default=1, help="... one window every so many rows."),
+    click.option(
+        "--window",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="ROWS",
+        help="Take so many rows in a row as one.",
+    ),
+    click.option(
+        "--stride",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="ROWS",
+        help="Begin a window every so many rows.",
+    ),
     click.option("--drop-missing", is_flag=True, help="Leave rows with missing values out."),
     click.option("--impute", is_flag=True, help="Fill missing values with the mean of their set."),
     click.option("--key", metavar="PATTERN", help="Which arrays of .npz files are taken, such as '*_train'."),
     click.option("--resize", callback=_size, metavar="WxH", help="Scale images to one size."),
     click.option("--split-every", type=click.IntRange(min=1), metavar="ROWS", help="Cut long recordings into sets."),
-    click.option("--delimiter", metavar="SIGN", help="What stands between columns of text tables."),
-    click.option("--decimal", default=".", metavar="SIGN", help="The decimal sign of text tables."),
+    click.option(
+        "--delimiter", metavar="SIGN", help="What stands between columns of text tables.  [default: seen by itself]"
+    ),
+    click.option("--decimal", default=".", show_default=True, metavar="SIGN", help="The decimal sign of text tables."),
     click.option("--no-header", is_flag=True, help="Text tables have no line of names."),
 ]
 
@@ -103,7 +121,9 @@ _FOCUS: list[Decorator] = [
     ),
     click.option("--n-remove", type=click.IntRange(min=0), metavar="N", help="Ignore so many directions instead."),
     click.option("--cushion", type=float, help="Variance granted to every direction.  [default: 0.1]"),
-    click.option("--prior", type=click.Choice(["uniform", "by_size"]), help="How much each set counts."),
+    click.option(
+        "--prior", type=click.Choice(["uniform", "by_size"]), help="How much each set counts.  [default: uniform]"
+    ),
     click.option(
         "--removal",
         type=click.Choice(["kept_span", "eigen", "oblique", "soft"]),

@@ -37,7 +37,9 @@ def relearn(talk: Talk, model: Path, reviews: tuple[str, ...], save: Path) -> No
     after = before
     for review in reviews:
         after = workflow.relearn(after, review if "://" in review else Path(review))
-    after.save(save, provenance={"model": str(model), "reviews": list(reviews)})
+    from undistract.review.database import name_of  # SQLAlchemy is there, or the lines above have said so
+
+    after.save(save, provenance={"model": str(model), "reviews": [name_of(one) for one in reviews]})
     counts = after.summary()["lessons"]
     said = ", ".join(f"{number} {answer}" for answer, number in counts.items() if number) or "nothing yet"
     talk.say(f"People said: {said}.")

@@ -82,6 +82,7 @@ def score(
 
 def _table(summary: list[dict[str, Any]]) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table()
     grid.add_column("set", overflow="fold")
@@ -92,5 +93,6 @@ def _table(summary: list[dict[str, Any]]) -> Table:
         time = strongest["time"]
         at = f"{time:.2f}" if isinstance(time, float) else time or "–"
         counts = ("–" if one[name] is None else str(one[name]) for name in ("alarms_before", "alarms_after"))
-        grid.add_row(one["set"], str(one["rows"]), *counts, str(strongest["row"]), at, f"{strongest['score']:.4g}")
+        name = Text(one["set"])  # brackets in a name are no markup
+        grid.add_row(name, str(one["rows"]), *counts, str(strongest["row"]), at, f"{strongest['score']:.4g}")
     return grid

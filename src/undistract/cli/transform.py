@@ -48,15 +48,12 @@ def transform(
       undistract transform calm/ --with street.focus --save calm.npy --json
     """  # noqa: D301
     from undistract import workflow
+    from undistract.workflow.transforming import spans
 
     talk: Talk = ctx.obj
     learned = workflow.Model.load(model)
     sets = workflow.read_sets(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
     found = workflow.transform(sets, learned, save, chunk_rows=chunk_rows, dtype=dtype, progress=talk.progress)
-    spans, start = [], 0
-    for one in sets:
-        spans.append({"set": str(one.name), "first": start, "rows": len(one)})
-        start += len(one)
     n_rows, n_columns = found.shape
     talk.say(f"Saved {n_rows} rows of {n_columns} columns, of {learned.focus.n_features_in_} features: {save}")
-    talk.give({"saved": save, "rows": n_rows, "columns": n_columns, "dtype": str(found.dtype), "sets": spans})
+    talk.give({"saved": save, "rows": n_rows, "columns": n_columns, "dtype": str(found.dtype), "sets": spans(sets)})

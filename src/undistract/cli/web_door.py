@@ -78,7 +78,7 @@ def make_door(
 def given_token(token: str | None, file: Path | None) -> str | None:
     """Return the token that was given, from a file or as it is; None where none was."""
     if file is not None:
-        token = file.read_text(encoding="utf-8").strip()
+        token = file.read_text(encoding="utf-8", errors="replace").strip()  # what is no text is no token, as told below
     if token is not None and not re.fullmatch(rf"[\w.~-]{{{LEAST},}}", token, re.ASCII):
         raise InputError(
             f"The token has {len(token)} characters; expected {LEAST} or more: letters, digits, - _ . ~ only. "

@@ -216,7 +216,8 @@ def image_pictures(before: Rows, after: Rows) -> tuple[Shown, ...]:
     Parameters
     ----------
     before, after : (height, width) or (height, width, colours) arrays
-        On one scale of brightness, that of the first.
+        With the same contrast. Where light is taken out, what remains may be darker than all that there was: its scale
+        of brightness then begins lower.
 
     Examples
     --------
@@ -224,8 +225,15 @@ def image_pictures(before: Rows, after: Rows) -> tuple[Shown, ...]:
     ['as it is', 'without what distracts', 'what was taken out']
     """
     taken = before.astype(np.float64) - after
+    low, high = float(before.min()), float(before.max())
+    darkest, brightest = float(after.min()), float(after.max())
+    limits = low, high
+    if darkest < low:
+        limits = darkest, max(darkest + (high - low), brightest)
+    elif brightest > high:
+        limits = min(brightest - (high - low), darkest), brightest
     return (
-        Shown("as it is", before, limits := (float(before.min()), float(before.max()))),
+        Shown("as it is", before, (low, high)),
         Shown("without what distracts", after, limits),
         Shown("what was taken out", taken if taken.ndim == 2 else taken.mean(axis=2), signed=True),
     )

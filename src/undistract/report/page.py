@@ -99,7 +99,9 @@ def _findings(report: Report) -> Html:
 def _finding(rank: int, finding: Finding, shape: tuple[int, ...] | None) -> Html:
     alarm, why = finding.alarm, finding.explanation
     rows = f"row {alarm.start}" if alarm.n_rows == 1 else f"rows {alarm.start} to {alarm.stop - 1}"
-    times = "" if alarm.start_time is None else f", {alarm.start_time} to {alarm.stop_time}"
+    times = ""
+    if alarm.start_time is not None:
+        times = f", at {alarm.start_time}" if alarm.n_rows == 1 else f", {alarm.start_time} to {alarm.stop_time}"
     pictures = [shown_picture(one) for one in finding.pictures]
     is_image = shape is not None and why is not None
     if shape is not None and why is not None:

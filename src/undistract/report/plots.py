@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from undistract.arrays import Floats
+from undistract.errors import InputError
 from undistract.extras import need
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ INK, FAINT = "#1F1F1F", "#666666"
 
 TITLE_SIZE, LABEL_SIZE = 14, 11.5
 DASHED = (0, (4, 3))
+PICTURES = (".png", ".svg", ".pdf")
 N_BARS = 200  # more bars than this are drawn as one outline
 
 
@@ -48,6 +51,30 @@ def new_figure(width: float, height: float) -> Figure:
     )
     canvas(figure)
     return figure
+
+
+def check_picture_name(path: Path) -> None:
+    """Refuse a name that no picture is saved under; to be asked before the work that goes into one.
+
+    Examples
+    --------
+    >>> check_picture_name(Path("demo.jpeg"))
+    Traceback (most recent call last):
+    ...
+    undistract.errors.InputError: Cannot save a picture as 'demo.jpeg'; end the name in .png, .svg, .pdf.
+    """
+    if path.suffix.lower() not in PICTURES:
+        raise InputError(f"Cannot save a picture as {path.name!r}; end the name in {', '.join(PICTURES)}.")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Save a figure as what its name ends in."""
+    check_picture_name(path)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Save somewhere else.") from error
+    return path
 
 
 def draw_title(axes: Axes, sentence: str) -> None:

@@ -53,7 +53,7 @@ def render_video(
     save : path
         The mp4 file; it appears whole or not at all.
     threshold : float, optional
-        Drawn as a line.
+        Drawn as a line where it is finite.
     alarms : sequence of Alarm
         Their rows are drawn in colour, and the picture is framed meanwhile.
     ignored_share : (n,) array, optional
@@ -66,6 +66,8 @@ def render_video(
     """
     av = need("av", extra="video", to="Writing videos")
     rows = _checked(times, scores, ignored_share)
+    if threshold is not None and not np.isfinite(threshold):
+        threshold = None  # no lone row can alarm, so there is nothing to draw
     alarmed = np.zeros(len(rows.times), dtype=bool)
     for alarm in alarms:
         alarmed[alarm.start : alarm.stop] = True

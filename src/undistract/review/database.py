@@ -64,7 +64,7 @@ class Database:
 
     def __init__(self, where: str | Path, *, create: bool = True) -> None:
         url = _url(where)
-        self.name = url.database if url.drivername == "sqlite" else url.render_as_string()  # without the password
+        self.name = url.database if url.drivername == "sqlite" else _without_secrets(url)
         self._lock = Lock()
         self._engine: Engine | None = _engine(url)
         self.dialect = self._engine.dialect.name
@@ -126,13 +126,34 @@ class Database:
                 raise self.damaged(str(found).splitlines()[-1])
 
 
+def name_of(where: str | Path) -> str:
+    """Say where a review is kept, for people and for files that others may read: a URL loses its password.
+
+    Examples
+    --------
+    >>> name_of("postgresql+psycopg://me:secret@host/review")
+    'postgresql+psycopg://me:***@host/review'
+    >>> name_of(Path("match.review"))
+    'match.review'
+    """
+    return _without_secrets(_parsed(where)) if isinstance(where, str) and "://" in where else str(where)
+
+
+def _without_secrets(url: URL) -> str:
+    return url.difference_update_query(["password", "sslpassword"]).render_as_string()
+
+
+def _parsed(where: str) -> URL:
+    try:
+        return make_url(where)
+    except (ArgumentError, ValueError) as error:  # the message must not tell a password
+        raise InputError("The URL cannot be read; expected postgresql+psycopg://user@host/name.") from error
+
+
 def _url(where: str | Path) -> URL:
     if isinstance(where, Path) or "://" not in where:
         return URL.create("sqlite", database=str(Path(where).absolute()))
-    try:
-        url = make_url(where)
-    except (ArgumentError, ValueError) as error:  # the message must not tell a password
-        raise InputError("The URL cannot be read; expected postgresql+psycopg://user@host/name.") from error
+    url = _parsed(where)
     if url.get_backend_name() != "postgresql":
         raise InputError(
             f"A review cannot be kept in {url.get_backend_name()}; "

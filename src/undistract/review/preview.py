@@ -100,13 +100,24 @@ def compare(
     return Preview(
         np.flatnonzero(alarms & ~alarms_later),
         np.flatnonzero(~alarms & alarms_later),
-        # A score that falls by rounding has not weakened.
-        np.flatnonzero(confirmed & (later < scores * (1 - 1e-9))),
+        np.flatnonzero(confirmed & fell(scores, later)),
         later,
         focuses[0].n_removed_,
         focuses[1].n_removed_,
         kept_now - kept_then,
     )
+
+
+def fell(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Tell which scores fell; what falls by rounding has not.
+
+    Examples
+    --------
+    >>> fell(np.array([5.0, -5.0, 5.0]), np.array([4.0, -5.0, 5.0 - 1e-12])).tolist()
+    [True, False, False]
+    """
+    lower: NDArray[np.bool_] = (after < before) & ~np.isclose(after, before, rtol=1e-9, atol=0.0)
+    return lower
 
 
 def _count(number: int, noun: str) -> str:

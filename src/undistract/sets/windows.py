@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -60,11 +60,22 @@ def windowed(one: FeatureSet, window: int, stride: int = 1) -> FeatureSet:
             )
 
     names = one.feature_names
-    lags = [f" {lag} before" if lag else "" for lag in range(window - 1, -1, -1)]
     return FeatureSet.reading(
         one.name,
         read,
         source=one.source,
-        feature_names=None if names is None else [name + lag for lag in lags for name in names],
+        feature_names=None if names is None else names_in_window(names, window),
         row_names=None if one.row_names is None else one.row_names[window - 1 :: stride],
     )
+
+
+def names_in_window(names: Sequence[str], window: int) -> list[str]:
+    """Name the features of a window: each column once for every row, with how many rows before the last it was.
+
+    Examples
+    --------
+    >>> names_in_window(["load"], 3)
+    ['load 2 before', 'load 1 before', 'load']
+    """
+    lags = [f" {lag} before" if lag else "" for lag in range(window - 1, -1, -1)]
+    return [name + lag for lag in lags for name in names]

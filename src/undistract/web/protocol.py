@@ -10,6 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from undistract.web.guard import HEADERS
 from undistract.web.limits import Limits
+from undistract.web.lingering import LingeringTransport
 
 GRACE = 2.0  # seconds for answers under way when the server ends; streams that never end are cut then
 
@@ -29,8 +30,15 @@ class PatientProtocol(H11Protocol):
         self._end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        lingering = LingeringTransport(transport, mid_request=self._mid_request, most=self._limits.body_bytes)
+        super().connection_made(lingering)  # type: ignore[arg-type]
         self._expect_a_request()
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.lingers:  # type: ignore[attr-defined]
+            self.transport.discard(len(data))  # type: ignore[attr-defined]
+        else:
+            super().data_received(data)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -56,7 +64,14 @@ class PatientProtocol(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is not None:  # whoever still waits for a body is told that the caller has gone
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._expect_a_request()
         self.transport.close()
+
+    def _mid_request(self) -> bool:
+        return self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     def _expect_a_request(self) -> None:
         # Single bytes now and then do not move the end: it is set once for each head.

@@ -2,6 +2,7 @@
 
 # No postponed annotations here: FastAPI reads the request's type, which is made for each model.
 
+from time import time
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def score_router(model: Model, metrics: Metrics, limits: Limits) -> APIRouter:
     @router.get("/model")
     def about() -> Known:
         """Say what the model learned from, what it ignores, and when it alarms."""
-        return _known(model)
+        return _known(model.without_expired(time()))
 
     return router
 

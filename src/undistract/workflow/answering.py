@@ -117,13 +117,20 @@ def _reasons(one: FeatureSet, model: Model, said: Answer) -> tuple[Explanation, 
         watch = FocusDetector(model.focus, own_detector(len(one)), adapt=True)
         watch.focus_, watch.detector_ = model.focus, watch.detector
     found = explain_rows(watch, one.rows, chosen[:N_EXPLAINED].tolist(), feature_names=model.feature_names)
-    return tuple(_as_told(why, said) for why in found)
-
-
-def _as_told(why: Explanation, said: Answer) -> Explanation:
-    """Bring an explanation to the scale of the scores, which a lesson for this context alone can change."""
-    score = float(said.scores[why.row])
-    scale = 1.0 if np.isclose(score, why.score, rtol=1e-9) else score / why.score
     # A lone row does not deviate from itself: what was ignored of it is told as in `ignored`.
-    ignored = float(said.ignored[why.row])
-    return replace(why, score=score, contributions=why.contributions * scale, ignored=ignored)
+    return tuple(
+        replace(on_scale_of(float(said.scores[why.row]), why), ignored=float(said.ignored[why.row])) for why in found
+    )
+
+
+def on_scale_of(score: float, why: Explanation) -> Explanation:
+    """Bring an explanation to the scale of a score, which a lesson for its context alone can change.
+
+    Examples
+    --------
+    >>> why = Explanation(7, 2.0, np.array([0.5, 1.5]), True, np.ones(2), 0.0, ("heat", "load"))
+    >>> on_scale_of(4.0, why).strongest(1)
+    [('load', 3.0)]
+    """
+    scale = 1.0 if np.isclose(score, why.score, rtol=1e-9) else score / why.score
+    return replace(why, score=score, contributions=why.contributions * scale)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from time import time
 from typing import Any, Self
 
 import numpy as np
-from sqlalchemy import make_url
 
 from undistract.errors import InputError
-from undistract.review.feedback import Lesson
+from undistract.review.database import name_of
 from undistract.review.items import Item, UnknownItemError
-from undistract.review.preview import Preview, compare
+from undistract.review.preview import Preview
 from undistract.review.store import ReviewStore
 from undistract.review.verdicts import Event, Verdict, Withdrawal
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow import desk_words as words
 from undistract.workflow.exhibits import exhibit
-from undistract.workflow.item_clips import stretch
+from undistract.workflow.foreseeing import foreseen
+from undistract.workflow.item_clips import KeptClips, stretch
 from undistract.workflow.item_kinds import kind_of
 from undistract.workflow.item_pictures import item_picture, pattern_picture
 from undistract.workflow.learned_files import what_to_report
@@ -31,10 +31,6 @@ from undistract.workflow.ranking import Ranking
 from undistract.workflow.reading import read_again, read_sets
 from undistract.workflow.scored_again import at_hand
 from undistract.workflow.scoring import ScoredSets
-
-# The key of an answer that is only imagined.
-IMAGINED = "ffffffff-ffff-4fff-bfff-ffffffffffff"
-KEPT_CLIPS = 20
 
 
 class Desk:
@@ -53,6 +49,7 @@ class Desk:
 
     Examples
     --------
+    >>> from tempfile import TemporaryDirectory
     >>> from uuid import uuid4
     >>> from undistract import learn
     >>> rng = np.random.default_rng(0)
@@ -77,7 +74,13 @@ class Desk:
         scored: ScoredSets | None = None,
         title: str = "review",
     ) -> None:
+        twice = [name for name, times in Counter(str(one.name) for one in sets).items() if times > 1]
+        if twice:
+            raise InputError(
+                f"Several sets are called {twice[0]!r}. Answers are kept by the name of their set: give each its own."
+            )
         self._title, self._store, self._scored = title, store, scored
+        model = model.without_expired(time())
         if scored is None:
             first = Ranking.of(model, sets)
         else:
@@ -86,8 +89,7 @@ class Desk:
         self._was, self._was_alarm = first.of_items()
         self._was_rank = np.argsort(np.argsort(-self._was, kind="stable"), kind="stable") + 1
         self._live = LiveReview(first, store)
-        self._clips = TemporaryDirectory(prefix="undistract-")
-        self._previewing, self._clipping = Lock(), Lock()
+        self._clips, self._previewing = KeptClips(), Lock()
         self.wait, self.wait_for = self._live.wait, self._live.wait_for
         self.where = ""  # where answers are kept, for people
 
@@ -124,14 +126,19 @@ class Desk:
         held = at_hand(sets, scored)
         log = Path(scores).with_suffix(".review") if store is None else store
         about = {"n_features": learned.focus.n_features_in_, "scores": Path(scores).name}
-        desk = cls(learned, held, ReviewStore.open(log, about=about), scored=scored, title=Path(scores).name)
-        desk.where = make_url(log).render_as_string() if isinstance(log, str) and "://" in log else str(log)
+        kept = ReviewStore.open(log, about=about)
+        try:
+            desk = cls(learned, held, kept, scored=scored, title=Path(scores).name)
+        except BaseException:
+            kept.close()
+            raise
+        desk.where = name_of(log)
         return desk
 
     def close(self) -> None:
         """Stop learning; what was recorded is on disk."""
         self._live.close()
-        self._clips.cleanup()
+        self._clips.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -171,11 +178,13 @@ class Desk:
         state = self._live.state
         item, place = state.find(id)
         one = self._sets[item.set]
-        local = state.ranking.model.in_context(one.name)
+        model, row = state.ranking.model, one.rows[item.peak]
+        local = model.in_context(one.name)
+        score = None if state.ranking.adapt else float(model.anomaly_score(row[None, :], context=one.name)[0])
         usual = self._live.usual(item.set)
         return self._item(state, place, item) | {
             "version": state.version,
-            "explanation": words.explanation(local, one.rows[item.peak], usual, item.peak),
+            "explanation": words.explanation(local, row, usual, item.peak, score),
             "exhibit": exhibit(local, one, one.rows, item.start, item.stop, item.peak, usual=usual),
             "history": [event.to_json() for event in self._history(item)],
         }
@@ -238,16 +247,13 @@ class Desk:
         one = self._sets[item.set]
         if kind_of(state.ranking.model, one) != "video" or one.times is None:
             return None
-        with self._clipping:
-            path = Path(self._clips.name, f"{item.id}-{version}.mp4")
-            if not path.exists():
-                path = Path(self._clips.name, f"{item.id}-{state.version}.mp4")
-            if not path.exists():
-                for old in sorted(Path(self._clips.name).iterdir(), key=lambda one: one.stat().st_mtime)[:-KEPT_CLIPS]:
-                    old.unlink()
-                local, usual = state.ranking.model.in_context(one.name), self._live.usual(item.set)
-                stretch(local, one, one.rows, item.start, item.stop, item.peak, path, usual=usual)
-        return path
+
+        def write(path: Path) -> None:
+            local, usual = state.ranking.model.in_context(one.name), self._live.usual(item.set)
+            stretch(local, one, one.rows, item.start, item.stop, item.peak, path, usual=usual)
+
+        asked = [] if version is None else [f"{item.id}-{version}"]
+        return self._clips.found([*asked, f"{item.id}-{state.version}"], write)
 
     def direction_picture(self, n: int) -> bytes | None:
         """Show a direction that is ignored."""
@@ -319,22 +325,5 @@ class Desk:
     def _foreseen(self, id: str, answer: str, scope: str, strength: float) -> tuple[State, Preview]:
         live, state = self._live, self._live.state
         item, _ = state.find(id)
-        verdict = Verdict(
-            IMAGINED, self._name(item), item.start, item.stop, item.peak, answer, scope=scope, strength=strength
-        )
         with self._previewing:  # one at a time: each takes as much work as an answer
-            others = {key: one for key, one in state.verdicts.items() if one.item != verdict.item}
-            imagined = [*live.lessons(others), Lesson(verdict, live.evidence(item, answer))]
-            then = state.ranking.under(live.taught(imagined))
-        said = [state.answer_to(one) for one in state.ranking.items]
-        confirmed = np.array([one is not None and one.answer == "anomaly" for one in said], dtype=bool)
-        now_and_then = (state.ranking.model.in_context(verdict.set_name), then.model.in_context(verdict.set_name))
-        seen = live.evidence(item, "familiar")
-        assert seen is not None
-        return state, compare(
-            (state.scores, state.alarms),
-            then.of_items(),
-            confirmed,
-            (now_and_then[0].focus, now_and_then[1].focus),
-            seen,
-        )
+            return state, foreseen(live, state, item, answer, scope=scope, strength=strength)

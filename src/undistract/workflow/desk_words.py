@@ -15,10 +15,11 @@ from undistract.arrays import Floats, Rows
 from undistract.detect import Explanation, FocusDetector, Scores, Threshold, explain
 from undistract.errors import InputError
 from undistract.review.items import Item
-from undistract.review.preview import Preview
+from undistract.review.preview import Preview, fell
 from undistract.review.verdicts import ANSWERS, Event, Verdict
 from undistract.sets.feature_set import FeatureSet
-from undistract.workflow.item_kinds import frame_map, frame_shape, kind_of
+from undistract.workflow.answering import on_scale_of
+from undistract.workflow.item_kinds import feature_names, frame_map, frame_shape, kind_of
 from undistract.workflow.model import Model
 
 if TYPE_CHECKING:
@@ -89,25 +90,28 @@ def when(time: Any) -> str:
     --------
     >>> when(np.float64(75.5)), when(np.datetime64("2026-05-01T10:00:00.000"))
     ('1:15.5', '2026-05-01 10:00:00')
+    >>> when(119.97)
+    '2:00.0'
     """
     if isinstance(time, np.datetime64):
         return str(time.astype("datetime64[s]")).replace("T", " ")
-    seconds = float(time)
-    hours, rest = divmod(abs(seconds), 3600)
-    minutes, rest = divmod(rest, 60)
-    front = f"{int(hours)}:{int(minutes):02d}" if hours else f"{int(minutes)}"
-    return f"{'-' if seconds < 0 else ''}{front}:{rest:04.1f}"
+    tenths = round(10 * float(time))  # rounded before it is taken apart: no minute has 60.0 seconds
+    minutes, rest = divmod(abs(tenths), 600)
+    hours, minutes = divmod(minutes, 60)
+    front = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
+    return f"{'-' if tenths < 0 else ''}{front}:{rest / 10:04.1f}"
 
 
-def explanation(model: Model, row: Rows, usual: Floats, number: int) -> dict[str, Any]:
-    """Say why a row was flagged."""
-    if not isinstance(model.watch, FocusDetector):
+def explanation(model: Model, row: Rows, usual: Floats, number: int, score: float | None) -> dict[str, Any]:
+    """Say why a row was flagged; without a score, because its set was judged by its own rows, less can be said."""
+    if score is None or not isinstance(model.watch, FocusDetector):
         share = float(model.focus.projection_.ignored_share((row - usual)[None, :])[0])
         text = f"{share:.0%} of its deviation from its context lies along ignored directions."
         return {"text": text, "ignored": share, "features": features(model, row - usual)}
     # The median of a row and twice what is usual is what is usual: the whole context need not be read again.
     context = np.stack([row.astype(np.float64), usual, usual])
-    why: Explanation = explain(model.watch, context, [0], feature_names=model.feature_names)[0]
+    why: Explanation = explain(model.watch, context, [0], feature_names=feature_names(model))[0]
+    why = on_scale_of(score, why)
     strongest = [{"name": name, "part": finite(part)} for name, part in why.strongest(N_FEATURES)]
     return {"text": str(why).replace("Row 0", f"Row {number}", 1), "ignored": why.ignored, "features": strongest}
 
@@ -115,12 +119,8 @@ def explanation(model: Model, row: Rows, usual: Floats, number: int) -> dict[str
 def features(model: Model, direction: Floats) -> list[dict[str, Any]]:
     """Name the features that move most along a direction."""
     order = np.argsort(-np.abs(direction), kind="stable")[:N_FEATURES].tolist()
-    names = model.feature_names
-    return [
-        {"name": names[place] if names else f"x{place}", "part": finite(direction[place])}
-        for place in order
-        if direction[place] != 0
-    ]
+    names = feature_names(model)
+    return [{"name": names[place], "part": finite(direction[place])} for place in order if direction[place] != 0]
 
 
 def has_picture(model: Model) -> bool:
@@ -186,7 +186,7 @@ def changes(before: State, now: State) -> dict[str, Any]:
     ]
     vanished = int((before.alarms[:n_known] & ~now.alarms[:n_known]).sum())
     appeared = int(now.alarms.sum()) - int(before.alarms.sum()) + vanished
-    weaker = int((now.scores[:n_known] < before.scores[:n_known] * (1 - 1e-9)).sum())
+    weaker = int(fell(before.scores[:n_known], now.scores[:n_known]).sum())
     told = [f"{weaker} of {n_known} went down"] if weaker else []
     told += [f"{vanished} {'is' if vanished == 1 else 'are'} below the threshold now"] if vanished else []
     told += [f"{appeared} {'is' if appeared == 1 else 'are'} new above it"] if appeared > 0 else []

@@ -18,7 +18,7 @@ from undistract.errors import InputError
 from undistract.report.stretch import steady, stretch_rows
 from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.carried import carried
-from undistract.workflow.item_kinds import frame_shape, kind_of
+from undistract.workflow.item_kinds import feature_names, frame_shape, kind_of
 from undistract.workflow.item_pictures import views_of
 from undistract.workflow.model import Model
 
@@ -93,7 +93,7 @@ def _window(model: Model, one: FeatureSet, sides: Floats, parts: Floats) -> dict
     steps = model.reading.window
     courses = sides.reshape(3, steps, -1)  # (3, steps, columns)
     shown, left_out = _telling(parts.reshape(steps, -1).sum(axis=0))
-    names = _names(model, one, sides.shape[1])[-courses.shape[2] :]  # those of the last step are the plain ones
+    names = _names(model, one)[-courses.shape[2] :]  # those of the last step are the plain ones
     series = [
         {"name": names[column]}
         | {
@@ -106,7 +106,7 @@ def _window(model: Model, one: FeatureSet, sides: Floats, parts: Floats) -> dict
 
 
 def _row(model: Model, one: FeatureSet, sides: Floats, parts: Floats) -> dict[str, Any]:
-    names = _names(model, one, sides.shape[1])
+    names = _names(model, one)
     shown, left_out = _telling(parts)
     table = np.vstack([sides, parts])[:, shown].T
     keys = ("value", "after", "usual", "part")
@@ -123,11 +123,8 @@ def _telling(parts: Floats) -> tuple[Ints, int]:
     return order[:N_SHOWN], max(0, len(order) - N_SHOWN)
 
 
-def _names(model: Model, one: FeatureSet, n_features: int) -> tuple[str, ...]:
-    known = model.feature_names or one.feature_names
-    if known is None:  # without names a column is called by its number, whatever step of a window it stands in
-        return tuple(f"x{place % (n_features // model.reading.window)}" for place in range(n_features))
-    return tuple(map(str, known))
+def _names(model: Model, one: FeatureSet) -> tuple[str, ...]:
+    return one.feature_names if model.feature_names is None and one.feature_names is not None else feature_names(model)
 
 
 def _plain(values: Floats) -> list[float | None]:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from undistract.errors import InputError
 from undistract.report.contents import Learned
 from undistract.report.learned_picture import learned_picture
+from undistract.report.plots import check_picture_name, save_figure
 from undistract.workflow.model import Model
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -48,11 +46,6 @@ def ignored_directions(model: Model, *, n_features: int = 8) -> list[Ignored]:
 def save_learned_picture(model: Model, path: str | Path) -> Path:
     """Draw how distracting each direction is, and what the ignored ones look like."""
     path = Path(path)
-    if path.suffix.lower() not in PICTURES:
-        raise InputError(f"Cannot save a picture as {path.name!r}; end the name in {', '.join(PICTURES)}.")
+    check_picture_name(path)
     figure = learned_picture(Learned.of(model.focus, feature_names=model.feature_names, image_shape=model.image_shape))
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Save somewhere else.") from error
-    return path
+    return save_figure(figure, path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
 
 import numpy as np
 
@@ -14,6 +17,8 @@ from undistract.sets.feature_set import FeatureSet
 from undistract.workflow.carried import kept_deviation
 from undistract.workflow.item_kinds import frame_map, frame_shape, kind_of, last_image
 from undistract.workflow.model import Model
+
+KEPT_CLIPS = 20
 
 
 def stretch(
@@ -55,6 +60,38 @@ def stretch(
     beside = _beside(model, shown, slice(max(start - first, 0), stop - first), rows, usual)
     right = None if beside is None else lambda row, frame: beside(row - first, frame)
     return write_stretch(one.source, times, start, stop, peak, save=save, beside=right)
+
+
+class KeptClips:
+    """The newest clips, in a folder that goes when it is closed; threads may share it, and wait for one another.
+
+    Examples
+    --------
+    >>> kept = KeptClips()
+    >>> kept.found(["0-60-90-1"], lambda path: path.write_bytes(b"a clip") and None).read_bytes()
+    b'a clip'
+    >>> kept.close()
+    """
+
+    def __init__(self) -> None:
+        self._folder, self._lock = TemporaryDirectory(prefix="undistract-"), Lock()
+
+    def found(self, names: Sequence[str], write: Callable[[Path], None]) -> Path:
+        """Return the first of these clips that is there; else let the last be written."""
+        with self._lock:
+            folder = Path(self._folder.name)
+            paths = [folder / f"{name}.mp4" for name in names]
+            for path in paths:
+                if path.exists():
+                    return path
+            for old in sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime)[:-KEPT_CLIPS]:
+                old.unlink()
+            write(paths[-1])
+            return paths[-1]
+
+    def close(self) -> None:
+        """Delete them all."""
+        self._folder.cleanup()
 
 
 def _beside(model: Model, shown: Floats, alarm: slice, rows: Rows, usual: Floats | None) -> Beside | None:

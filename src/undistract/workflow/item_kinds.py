@@ -9,6 +9,7 @@ from undistract.arrays import Floats, Rows
 from undistract.features.places import place_map
 from undistract.sets.feature_set import FeatureSet
 from undistract.sets.paths import VIDEOS
+from undistract.sets.windows import names_in_window
 from undistract.workflow.model import Model
 
 
@@ -29,6 +30,25 @@ def kind_of(model: Model, one: FeatureSet) -> str:
     if model.image_shape is not None or (source is not None and source.is_dir()):
         return "image"
     return "window" if model.reading.window > 1 else "row"
+
+
+def feature_names(model: Model) -> tuple[str, ...]:
+    """Name the features for people; where a model knows no names, by column, and in windows by how long before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from undistract import Focus, Reading
+    >>> rng = np.random.default_rng(0)
+    >>> focus = Focus().fit_sets(rng.normal(size=4) + rng.normal(size=(50, 4)) for day in range(9))
+    >>> feature_names(Model(focus)), feature_names(Model(focus, reading=Reading(window=2)))
+    (('x0', 'x1', 'x2', 'x3'), ('x0 1 before', 'x1 1 before', 'x0', 'x1'))
+    """
+    known = model.feature_names if model.feature_names is not None else getattr(model.focus, "feature_names_in_", None)
+    if known is not None:
+        return tuple(map(str, known))
+    n_features, window = model.focus.n_features_in_, model.reading.window
+    return tuple(names_in_window([f"x{place}" for place in range(n_features // window)], window))
 
 
 def frame_shape(model: Model, n_features: int) -> tuple[int, ...] | None:

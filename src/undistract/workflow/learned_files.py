@@ -47,7 +47,9 @@ def what_to_report(path: str | Path, model: str | Path | None = None) -> tuple[M
     if isinstance(found, Model):
         return found, None
     place = model or found.model
-    if place is None or not Path(place).exists():
+    if place is None:
+        raise InputError(f"{Path(path).name} does not say which model made it. Say where that is: --with MODEL.")
+    if not Path(place).exists():
         raise InputError(f"The model of {Path(path).name} is not at {place}. Say where it is: --with MODEL.")
     return Model.load(place), found
 

@@ -209,24 +209,34 @@ class LiveReview:
 
     def _work(self) -> None:
         """Learn from what is new; several answers that came meanwhile are learned from at once."""
-        learned, standing = self.state.event, set(self.state.verdicts)
+        learned, standing, lost = self.state.event, set(self.state.verdicts), False
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or len(self.events) > learned, POLL)  # noqa: B023
                 if self._closed:
                     return
+            # The worker must live on, whatever fails; people see the sentence.
             try:
                 with self._changed:
                     self._take_in()
                     newest, verdicts = len(self.events), self._log.verdicts()
-                if newest == learned and set(verdicts) == standing:
-                    continue  # nothing new, and nothing has expired
-                learned, standing = newest, set(verdicts)
+            except Exception as error:
+                if not lost:  # said once, and not every second until the log can be read again
+                    self._failed(error, learned)
+                lost = True
+                continue
+            if newest == learned and set(verdicts) == standing and not lost:
+                continue  # nothing new, and nothing has expired
+            learned, standing, lost = newest, set(verdicts), False
+            try:
                 self._relearn(learned, verdicts)
-            except Exception as error:  # the worker must live on; people see the sentence
-                logging.getLogger(__name__).exception("Relearning failed")
-                told = str(error) if isinstance(error, InputError) else f"Learning failed: {type(error).__name__}."
-                self._publish(self.state.ranking, learned, busy=False, problem=told)
+            except Exception as error:
+                self._failed(error, learned)
+
+    def _failed(self, error: Exception, learned: int) -> None:
+        logging.getLogger(__name__).error("Relearning failed", exc_info=error)
+        told = str(error) if isinstance(error, InputError) else f"Learning failed: {type(error).__name__}."
+        self._publish(self.state.ranking, learned, busy=False, problem=told)
 
     def _relearn(self, event: int, verdicts: Mapping[str, Verdict]) -> None:
         self.busy = True

@@ -73,17 +73,20 @@ def folder_names(sets: Sequence[FeatureSet]) -> list[str]:
     --------
     >>> folder_names([FeatureSet(name, [[1.0]]) for name in ("anna/left", "../anna", "anna_left")])
     ['anna_left/', 'anna/', 'anna_left-2/']
+    >>> folder_names([FeatureSet(name, [[1.0]]) for name in ("anna", "../anna", "anna-2")])
+    ['anna/', 'anna-2/', 'anna-2-2/']
     """
     if len(sets) == 1:
         return [""]
+    names: dict[str, str] = {}  # as a disk may compare them → as they are written
     seen: Counter[str] = Counter()
-    names = []
     for one in sets:
-        plain = _plain(str(one.name)) or "set"
-        seen[plain.casefold()] += 1
-        count = seen[plain.casefold()]
-        names.append(f"{plain}/" if count == 1 else f"{plain}-{count}/")
-    return names
+        name = plain = _plain(str(one.name)) or "set"
+        while name.casefold() in names:
+            seen[plain] += 1
+            name = f"{plain}-{seen[plain] + 1}"
+        names[name.casefold()] = f"{name}/"
+    return list(names.values())
 
 
 def picture_names(one: FeatureSet) -> list[str]:

@@ -12,6 +12,7 @@ from undistract.detect import Alarm, FocusDetector, explain
 from undistract.report.contents import Finding, Learned, Report, Run, Shown
 from undistract.report.page import write_page
 from undistract.sets.feature_set import FeatureSet
+from undistract.workflow.answering import on_scale_of
 from undistract.workflow.item_pictures import row_pictures
 from undistract.workflow.model import Model
 from undistract.workflow.scoring import ScoredSets
@@ -84,13 +85,14 @@ def _findings(alarms: Sequence[Alarm], by_name: dict[Any, FeatureSet], model: Mo
     chosen = [alarm for alarm in alarms[:N_FINDINGS] if alarm.name in by_name]
     found: dict[Alarm, Finding] = {}
     for name in {alarm.name: None for alarm in chosen}:
-        rows = by_name[name].rows
+        rows, local = by_name[name].rows, model.in_context(name)
         own = [alarm for alarm in chosen if alarm.name == name]
         reasons: list[Any] = [None] * len(own)
-        if isinstance(model.watch, FocusDetector):
-            reasons = explain(model.watch, rows, own, feature_names=model.feature_names)
+        if isinstance(local.watch, FocusDetector):
+            told = explain(local.watch, rows, own, feature_names=model.feature_names)
+            reasons = [on_scale_of(alarm.score, reason) for alarm, reason in zip(own, told, strict=True)]
         for alarm, reason in zip(own, reasons, strict=True):
-            pictures = row_pictures(model, rows[alarm.peak])
+            pictures = row_pictures(local, rows[alarm.peak])
             found[alarm] = Finding(alarm, pictures, reason)
     return tuple(found[alarm] for alarm in chosen)
 

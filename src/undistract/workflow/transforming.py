@@ -136,6 +136,21 @@ def in_chunks(
     return watched(every, total=n_chunks(sets, size), what=what, progress=progress)
 
 
+def spans(sets: Iterable[FeatureSet]) -> list[dict[str, Any]]:
+    """Say where each set begins among rows that follow one another, as plain values.
+
+    Examples
+    --------
+    >>> spans([FeatureSet("mon", [[1.0], [2.0], [3.0]]), FeatureSet("tue", [[1.0]])])
+    [{'set': 'mon', 'first': 0, 'rows': 3}, {'set': 'tue', 'first': 3, 'rows': 1}]
+    """
+    found, start = [], 0
+    for one in sets:
+        found.append({"set": str(one.name), "first": start, "rows": len(one)})
+        start += len(one)
+    return found
+
+
 def n_chunks(sets: list[FeatureSet], size: int | None) -> int | None:
     """Say about how many chunks there will be; None where nobody has counted the rows yet.
 

@@ -42,7 +42,7 @@ function leftOut(many, what) {
 
 function courses(item, { series, left_out: more }) {
   const key = make("p", { class: "legend" }, make("span", { class: "key values" }, "as it is"),
-    make("span", { class: "key now" }, "without what distracts"), make("span", { class: "key before" }, "usual here"));
+    make("span", { class: "key now" }, "without what distracts"), make("span", { class: "key usual" }, "usual here"));
   return [key, make("div", { class: "courses" }, ...series.map(lines)), ...leftOut(more, "columns")];
 }
 

@@ -16,7 +16,9 @@ export function listen(actions) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || anyOpen()) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const action = actions[KEYS[key]];
-    if (!action || event.target.closest?.(OWN[key] ?? OWN.default)) return;
+    const own = event.target.closest?.(OWN[key] ?? OWN.default);
+    // A dialog that was just closed may hold the focus for one frame more.
+    if (!action || (own && !own.closest("dialog"))) return;
     // A key held down may walk and zoom, but it answers once.
     if (event.repeat && !["next", "previous", "left", "right", "closer", "wider"].includes(KEYS[key])) return;
     event.preventDefault();

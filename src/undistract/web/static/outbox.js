@@ -7,6 +7,16 @@ const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
 const FINAL = new Set([400, 404, 409, 413, 422]); // the server understood, and will never take it
 
+// A UUID of random bits. `crypto.randomUUID` does the same, but is not there where the page came over plain HTTP from
+// another machine.
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
 export class Outbox {
   constructor({ saved, refused, changed }) {
     this.tell = { saved, refused, changed };
@@ -20,7 +30,7 @@ export class Outbox {
   }
 
   put(path, body) {
-    const letter = { path, body: { key: crypto.randomUUID(), ...body } };
+    const letter = { path, body: { key: newKey(), ...body } };
     this.waiting.push(letter);
     this.tell.changed(this.waiting.length, null);
     this.flush();

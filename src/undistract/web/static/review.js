@@ -74,7 +74,7 @@ async function show(id) {
   const gone = item.was_alarm && !item.alarm && !item.answer ? " · below the threshold now, n goes on" : "";
   find("item-words").textContent = `${place(item)} · score ${number(item.score)}${gone}`;
   find("play").hidden = !player();
-  find("why").replaceChildren(...why(item));
+  find("why").replaceChildren(...why(item, queue.about.threshold));
   find("history").replaceChildren(...history(item, takeBack));
   track.go(item);
 }
@@ -198,6 +198,7 @@ function progress() {
 
 let reading = false;
 let again = false;
+let complained = null; // why the server could not learn, as it said last: shown once for each answer, and gone with its cause
 let settled = null; // the version before the answers that are being learned: what changed is said from there on
 
 // Bring the list up to date: one reading at a time, and one more if something came meanwhile.
@@ -226,7 +227,12 @@ async function refresh() {
           restored = null;
         }
       }
-      if (problem) trouble({ message: problem });
+      const complaint = problem && { learned, message: problem };
+      if (complaint?.learned !== complained?.learned || complaint?.message !== complained?.message) {
+        if (complaint) trouble(complaint);
+        else if (find("trouble-words").textContent === complained.message) trouble(null);
+        complained = complaint;
+      }
       progress();
       track.ask();
       if (list.current) await show(list.current); // somebody else may have answered it
@@ -252,6 +258,10 @@ function drawer(wanted = !document.body.classList.contains("drawer-open")) {
   document.body.classList.toggle("drawer-open", wanted);
   find("drawer").setAttribute("aria-expanded", String(wanted));
 }
+
+// Whoever reaches beside the open list, or presses Escape, wants to leave it.
+addEventListener("click", (event) => event.target.closest?.("nav, #drawer") || drawer(false));
+addEventListener("keydown", (event) => event.key === "Escape" && drawer(false));
 
 async function name() {
   find("name-field").value = who ?? "";

@@ -4,13 +4,13 @@ import { bars } from "./chart.js";
 import { make } from "./dom.js";
 import { date, number } from "./words.js";
 
-export function why(item) {
+export function why(item, threshold) {
   const { text, ignored, features } = item.explanation;
   const share = ignored === null ? null : Math.round(100 * ignored);
   const stands = make("dl", {}, ...[
     ["Score", item.score === item.was ? number(item.score) : `${number(item.score)}, was ${number(item.was)}`],
     ["Place", item.rank === item.was_rank ? String(item.rank) : `${item.rank}, was ${item.was_rank}`],
-    ["Threshold", item.alarm ? "above it" : "below it"],
+    ["Threshold", threshold === null ? "there is none" : item.alarm ? "above it" : "below it"],
   ].flatMap(([name, words]) => [make("dt", {}, name), make("dd", {}, words)]));
   const bar = make("span", { class: "bar" });
   const meter = share === null ? null : make("div", { class: "ignored" },

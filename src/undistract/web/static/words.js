@@ -1,7 +1,5 @@
 // How numbers and items are said.
 
-export const ANSWERS = { familiar: "familiar", anomaly: "anomaly", unsure: "unsure", calm: "calm" };
-
 export function number(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
