@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.few_shot.kernels import ALL_NAMES, KERNEL_LDA, KERNEL_LIKELY
+from benchmarks.few_shot.kernels import ALL_NAMES, KERNEL_LDA, PRODUCT_LDA, PRODUCT_LIKELY, PRODUCT_NAP
 from benchmarks.few_shot.methods import AUGMENTED, CONTROL, COUNTED, LIKELY, LIKELY_PLDA, LIKELY_RCA
 from benchmarks.few_shot.recognise import DISTANCES, SHOWN
 from benchmarks.few_shot.tasks import tasks
@@ -30,8 +30,9 @@ RESULTS = Path(__file__).parents[1] / "results" / "few_shot.csv.gz"
 FRESH = RESULTS.with_name("few_shot_fresh.csv.gz")
 DOCS = Path(__file__).parents[2] / "docs"
 BASELINES = [RAW.name, AUGMENTED, "PCA drop-top", "NAP", "RCA", "LDA"]
-OURS = (COUNTED, LIKELY, KERNEL_LIKELY)
-CONTROLS = ((LIKELY, LIKELY_PLDA), (LIKELY, LIKELY_RCA), (LIKELY, CONTROL), (KERNEL_LIKELY, KERNEL_LDA))
+OURS = (COUNTED, LIKELY, PRODUCT_LIKELY)
+CONTROLS = ((LIKELY, LIKELY_PLDA), (LIKELY, LIKELY_RCA), (LIKELY, CONTROL))
+PRODUCT_CONTROLS = tuple((PRODUCT_LIKELY, name) for name in (PRODUCT_NAP, PRODUCT_LDA, KERNEL_LDA))
 KEY = ["task", "seed", "method", "distance"]
 COUNTS = [str(shown) for shown in SHOWN]
 N_DRAWS = 1000
@@ -119,18 +120,16 @@ def against(results: pd.DataFrame, shown: str = "1", methods: Sequence[str] = OU
     return pd.DataFrame(rows).set_index("task")
 
 
-def controls(results: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def controls(results: Sequence[pd.DataFrame], pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Say by how many points a form is above its controls: one example, all chosen, the cosine for what is a map."""
     rows = []
     for some in results:
         found = chosen(some)["1"].xs("cosine", level="distance").unstack("method")
         for task in _tasks(some):
             mine = found.loc[task].dropna(axis=1)
-            cells = {"task": task, "seeds": f"{mine.index.min()} to {mine.index.max()}"}
-            for form, name in CONTROLS:
-                both = form in mine and name in mine
-                cells[f"{form} above {name}"] = _difference(mine[form] - mine[name]) if both else NOT_RUN
-            rows.append(cells)
+            if all(name in mine for pair in pairs for name in pair):
+                cells = {f"{form} above {name}": _difference(mine[form] - mine[name]) for form, name in pairs}
+                rows.append({"task": task, "seeds": f"{mine.index.min()} to {mine.index.max()}", **cells})
     return pd.DataFrame(rows).set_index("task")
 
 
@@ -152,7 +151,7 @@ LINES = {
     "LDA": (GREY[1], "-", 1.6),
     COUNTED: (BLUE[0], "-", 2.2),
     LIKELY: (AMBER[0], "-", 2.6),
-    KERNEL_LIKELY: (INK, "-", 1.6),
+    PRODUCT_LIKELY: (INK, "-", 2.2),
 }
 
 
@@ -189,7 +188,8 @@ def tables(results: pd.DataFrame, fresh: pd.DataFrame) -> dict[str, str]:
     blocks = [fresh[fresh.seed < KERNELS_FROM], fresh[fresh.seed >= KERNELS_FROM]]
     made = {"one example": against(results), "five examples": against(results, "5")}
     made["fresh"] = pd.concat([against(block, methods=OURS[1:]) for block in blocks])
-    made["controls"] = controls([results, *blocks])
+    made["controls"] = controls([results, *blocks], CONTROLS)
+    made["product controls"] = controls([results, *blocks], PRODUCT_CONTROLS)
     for (words, shown), distance in product({"one": "1", "five": "5"}.items(), DISTANCES):
         made[f"{words}, {distance}"] = by_method(results, distance, shown)
     return {name: markdown(table) for name, table in made.items()}

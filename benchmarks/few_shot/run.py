@@ -35,7 +35,7 @@ def measure(
     for kernel in ("", *KERNELS):
         tried = [
             (method, setting, f"kernel={kernel} {words(setting)}" if kernel else words(setting))
-            for method in (KERNEL_METHODS if kernel else METHODS)
+            for method in (KERNEL_METHODS[kernel] if kernel else METHODS)
             if method.name in methods and (part == "report" or len(method.settings) > 1)  # else nothing to choose
             for setting in method.settings
         ]
