@@ -6,6 +6,8 @@ Light falls on scanned digits, differently on each. Six digits teach what light 
 recognised from one lit example each, by the nearest one. Nobody taught anything about these four.
 
 How much to remove is chosen with scikit-learn alone: some teaching sets are held out and recognised in the same way.
+`Recogniser` removes nothing, and believes an example by one minus the distraction of each direction. Here, where two
+directions are all that light does, removal is a little better; on faces and letters the likelihood is ahead.
 """
 
 import warnings
@@ -20,7 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from undistract import EvidenceWarning, Focus
+from undistract import EvidenceWarning, Focus, Moments, Recogniser
 from undistract.sets.light import lit
 from undistract.sets.orientations import orientations
 
@@ -59,7 +61,19 @@ with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnin
 print(f"Chosen on held-out sets: {search.best_params_}")
 
 # %%
-# The four other digits, under light: as they are, and without what distracts.
+# For `Recogniser`, every third set is put aside: cushion and ridge are chosen there.
+
+aside = np.isin(sets, list(teaching)[::3])
+tuned = GridSearchCV(
+    Recogniser(Moments.of_labelled(X[~aside], sets[~aside])),
+    {"cushion": [0.001, 0.01, 0.1], "ridge": [0.01, 0.1, 1.0]},
+    cv=StratifiedShuffleSplit(10, train_size=len(list(teaching)[::3]), random_state=0),
+).fit(X[aside], sets[aside])
+recogniser = Recogniser(Moments.of_labelled(X, sets), **tuned.best_params_)
+print(f"Chosen on held-out sets: {tuned.best_params_}")
+
+# %%
+# The four other digits, under light: as they are, without what distracts, and by likelihood.
 
 rows, names = [], []
 for digit in UNSEEN:
@@ -67,23 +81,32 @@ for digit in UNSEEN:
     names += [digit] * len(rows[-1])
 rows, names = np.concatenate(rows), np.array(names)
 
+
+def recognised_by_likelihood(shown):
+    draws = StratifiedShuffleSplit(10, train_size=shown * len(UNSEEN), random_state=0)
+    return cross_val_score(recogniser, rows, names, cv=draws).mean()
+
+
 counts = range(1, 6)
 plain = StandardScaler(with_std=False).fit(X)
 lines = {
     "as they are": [recognised(plain, rows, names, shown) for shown in counts],
     "without what distracts": [recognised(search.best_estimator_, rows, names, shown) for shown in counts],
+    "by likelihood": [recognised_by_likelihood(shown) for shown in counts],
 }
 for words, shares in lines.items():
     print(f"{words}: {', '.join(f'{share:.0%}' for share in shares)} with 1 to 5 examples of each")
-raw, better = (shares[0] for shares in lines.values())
+raw, better, likely = (shares[0] for shares in lines.values())
 print(f"recognised from one example: raw {raw:.2f}, FOCUS {better:.2f}")
+print(f"by likelihood: {likely:.2f}")
 
 # %%
-# For use: learn once, keep it as it is, and show any classifier a few examples of what is new.
+# For use: learn once, keep it as it is, and show any classifier a few examples of what is new. A `Recogniser` is one.
 
 shown = np.concatenate([np.flatnonzero(names == digit)[:1] for digit in UNSEEN])
 classifier = make_pipeline(FrozenEstimator(search.best_estimator_), KNeighborsClassifier(1, metric="cosine"))
 classifier.fit(rows[shown], names[shown])
+recogniser.fit(rows[shown], names[shown])
 
 figure = plt.figure(figsize=(9, 3.3), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1, 1.3))
@@ -95,7 +118,7 @@ for place, (row, after) in enumerate(zip(rows[shown], cleaned[shown], strict=Tru
         axes.set_axis_off()
 left.suptitle("Shown once, and without light")
 axes = right.add_subplot()
-for (words, shares), colour in zip(lines.items(), ("#666666", "#0072B2"), strict=True):
+for (words, shares), colour in zip(lines.items(), ("#666666", "#0072B2", "#D55E00"), strict=True):
     axes.plot(counts, shares, "o-", color=colour, label=words)
 axes.set(xlabel="examples of each digit", ylabel="recognised", ylim=(0, 1), xticks=list(counts))
 axes.legend(frameon=False, loc="lower right")

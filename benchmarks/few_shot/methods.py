@@ -1,24 +1,29 @@
 """The methods: moments of the teaching sets → a map of rows, at all the settings that are tried.
 
-They are those of the quality benchmark, with more settings, and six more:
+They are those of the quality benchmark, with more settings, and nine more:
 
     FOCUS counted      so many directions removed, the most distracting first
     FOCUS graded       (I + strength/v · Σ λ/(1-λ) a aᵀ)^(-1/2) x over all patterns a, at their own length
     FOCUS weighted     √((1-λ)/(2-λ)) · wᵀx, every reading w of length one in within + ridge·v·I, which also replaces
                        within in the eigenproblem: RCA, where each reading counts by how far it tells sets apart
     PLDA               the same without a cushion: a control
+    FOCUS likelihood   the Gaussian likelihood of a row, given an example, whose products the weighted readings are: an
+                       example is believed by 1 - λ (`undistract.Recogniser`)
+    PLDA likelihood    the same without a cushion: a control
+    RCA likelihood     the same without `between`: a control
     FOCUS and LDA      [ unit(FOCUS x), √share · unit(LDA x) ], two views of a row, each of length one
     RCA and LDA        the same with RCA in the place of FOCUS: a control
 
 v is the mean variance of the features. With λ in the place of λ/(1-λ) the patterns sum up to `within`, and the second
 would be RCA: odds shrink what distracts more than what tells sets apart. The weights of the third make the product of
 two rows the likelihood that they are of one set, where sets and rows are Gaussian (Ioffe 2006; Prince and Elder 2007)
-and the cushion is what unseen sets may differ by in any direction. The last four are more than FOCUS: they also
-magnify what tells the teaching sets apart. They stand under their own names.
+and the cushion is what unseen sets may differ by in any direction. From the third on they are more than plain FOCUS:
+they also magnify what tells the teaching sets apart. They stand under their own names.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -40,11 +45,13 @@ from benchmarks.quality.methods import (
     rca,
 )
 from undistract.algebra import Moments, Projection, Spectrum
+from undistract.algebra.likelihood import Likelihood
 from undistract.arrays import Floats, Rows
 
 COUNTS = (2, 5, 20, 50, 100, 200, 400)
 CUSHIONS = (1e-2, 0.1)
 COUNTED, GRADED, WEIGHTED, UNCUSHIONED = "FOCUS counted", "FOCUS graded", "FOCUS weighted", "PLDA"
+LIKELY, LIKELY_PLDA, LIKELY_RCA = "FOCUS likelihood", "PLDA likelihood", "RCA likelihood"
 TWO_VIEWS, CONTROL, AUGMENTED = "FOCUS and LDA", "RCA and LDA", "augmentation"
 
 
@@ -103,6 +110,24 @@ def focus_weighted(moments: Moments, cushion: float, ridge: float) -> Learned:
     return Learned(lambda X: (X - moments.mean) @ readings, 0)
 
 
+@dataclass(frozen=True)
+class Judged(Learned):
+    """No map of rows, but a nearness of its own: how likely rows (n, d) are, given examples (m, d)."""
+
+    change: Likelihood
+
+
+def focus_likelihood(moments: Moments, cushion: float, ridge: float) -> Judged:
+    """Ask how likely a row is of the set of an example."""
+    return Judged(Likelihood.of(moments, cushion=cushion, ridge=ridge), 0)
+
+
+def rca_likelihood(moments: Moments, cushion: float, ridge: float) -> Judged:
+    """Do the same as if nothing were known of how sets differ."""
+    likelihood = Likelihood.of(moments, cushion=cushion, ridge=ridge)
+    return Judged(replace(likelihood, apart=likelihood.apart[:, :0]), 0)
+
+
 def two_views(moments: Moments, cushion: float, n_remove: int, ridge: float, share: float) -> Learned | None:
     """Lay what FOCUS keeps beside what LDA reads."""
     return _beside(moments, focus_counted(moments, cushion, n_remove), ridge, share)
@@ -132,6 +157,7 @@ def _unit(Z: Rows) -> Rows:
 
 
 RIDGES = (0.1, 1.0)
+LIKELY_RIDGES = (0.1, 0.3, 1.0, 3.0)
 SHARES = (0.25, 0.5)
 METHODS = (
     RAW,
@@ -144,6 +170,9 @@ METHODS = (
     Method(GRADED, focus_graded, grid(cushion=CUSHIONS[:1], strength=(1.0, 10.0, 100.0))),
     Method(WEIGHTED, focus_weighted, grid(cushion=(1e-4, 1e-3, *CUSHIONS), ridge=(1e-2, 0.1, 0.3, 1.0))),
     Method(UNCUSHIONED, focus_weighted, grid(cushion=(0.0,), ridge=(1e-2, 0.1, 0.3, 1.0))),
+    Method(LIKELY, focus_likelihood, grid(cushion=(1e-3, 1e-2, 0.03, 0.1), ridge=LIKELY_RIDGES)),
+    Method(LIKELY_PLDA, focus_likelihood, grid(cushion=(0.0,), ridge=LIKELY_RIDGES)),
+    Method(LIKELY_RCA, rca_likelihood, grid(cushion=(1e-3, 1e-2, 0.1), ridge=(1e-2, 0.1, 0.3, 1.0))),
     Method(TWO_VIEWS, two_views, grid(cushion=CUSHIONS[:1], n_remove=(100, 200), ridge=RIDGES, share=SHARES)),
     Method(CONTROL, control, grid(whitening=(1e-3, 1e-2), ridge=RIDGES, share=SHARES[1:])),
 )

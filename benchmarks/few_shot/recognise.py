@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.few_shot.methods import Judged
 from benchmarks.few_shot.tasks import Task
 from undistract.arrays import Floats, Rows
 
@@ -21,11 +22,18 @@ Ints = NDArray[np.intp]
 
 
 def accuracies(task: Task, change: Callable[[Rows], Rows], mean: Rows) -> Mapping[tuple[str, int], float]:
-    """Share of rows whose nearest example is of their class, by distance and number of examples, after a map."""
+    """Share of rows whose nearest example is of their class, by distance and number of examples, after a map.
+
+    What has a nearness of its own has the same under both distances.
+    """
     rows, owner = _stacked(task.classes)
-    seen = change(rows) - change(mean[None].astype(rows.dtype))
+    if isinstance(change, Judged):
+        distances = dict.fromkeys(DISTANCES, -change.change(rows, rows))
+    else:
+        seen = change(rows) - change(mean[None].astype(rows.dtype))
+        distances = _distances(seen, seen)
     found = {}
-    for distance, between in _distances(seen, seen).items():
+    for distance, between in distances.items():
         for shown in SHOWN:
             right = [
                 np.mean((owner[drawn[between[:, drawn].argmin(axis=1)]] == owner)[others])

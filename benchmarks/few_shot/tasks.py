@@ -48,9 +48,9 @@ class Task:
         return Task(self.data, self.task, self.seed, taught, classes, self.redraw)
 
 
-def tasks(data: str, n_seeds: int) -> Iterator[Task]:
+def tasks(data: str, n_seeds: int, first: int = 0) -> Iterator[Task]:
     """Give the tasks of a data set."""
-    for seed in range(n_seeds):
+    for seed in range(first, first + n_seeds):
         yield from DATA_SETS[data](seed)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from undistract.focus import Focus
     from undistract.kernel import KernelFocus
     from undistract.neural import NeuralFocus
+    from undistract.recognise import Recogniser
     from undistract.sets import FeatureSet
     from undistract.storage import describe_file, export_onnx, load, save
     from undistract.workflow import (
@@ -71,6 +72,7 @@ __all__ = [
     "NoSetsWarning",
     "Quantile",
     "Reading",
+    "Recogniser",
     "RidgeMahalanobis",
     "Scores",
     "SetMoments",
@@ -135,6 +137,7 @@ _ROOMS = {
     "focus": ("Focus",),
     "kernel": ("KernelFocus",),
     "neural": ("NeuralFocus",),
+    "recognise": ("Recogniser",),
     "sets.feature_set": ("FeatureSet",),
     "storage": (
         "describe_file",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,18 @@ pytest.importorskip("pandas")
 
 from benchmarks.few_shot import page
 from benchmarks.few_shot.distortions import DISTORTIONS, light, pen, slant
-from benchmarks.few_shot.methods import AUGMENTED, COUNTED, NAMES, focus_graded, focus_weighted, two_views
+from benchmarks.few_shot.kernels import ALL_NAMES, PRODUCT_LIKELY, PRODUCT_NAP, in_kernel_space
+from benchmarks.few_shot.methods import (
+    AUGMENTED,
+    COUNTED,
+    LIKELY,
+    LIKELY_PLDA,
+    focus_graded,
+    focus_likelihood,
+    focus_weighted,
+    rca_likelihood,
+    two_views,
+)
 from benchmarks.few_shot.recognise import DISTANCES, SHOWN, accuracies, augmented, draws
 from benchmarks.few_shot.run import COLUMNS, PARTS, measure
 from benchmarks.few_shot.tasks import Task, tasks
@@ -147,6 +159,33 @@ def test_weights_are_those_of_the_spectrum_s_readings():
     np.testing.assert_allclose(found @ found.T, wanted, atol=1e-10 * np.abs(wanted).max())
 
 
+def test_the_products_of_the_likelihood_are_those_of_the_weighted_readings():
+    moments = Moments.of(world().taught)
+    rows = np.concatenate(list(world().classes.values()))
+    found = focus_likelihood(moments, 0.02, 0.1).change(rows, rows)
+    readings = focus_weighted(moments, 0.02, 0.1)(rows)
+    # What depends on the row alone, or on the example alone, is taken out.
+    products, wanted = (
+        one - one.mean(axis=0) - one.mean(axis=1, keepdims=True) + one.mean() for one in (found, readings @ readings.T)
+    )
+    np.testing.assert_allclose(products, wanted, atol=1e-10 * np.abs(wanted).max())
+
+
+def test_a_likelihood_is_the_same_under_both_distances_and_its_control_knows_nothing_of_sets():
+    moments = Moments.of(world().taught)
+    likely, control = (learn(moments, 0.02, 0.1) for learn in (focus_likelihood, rca_likelihood))
+    found = accuracies(world(), likely, mean())
+    assert all(found["Euclidean", shown] == found["cosine", shown] for shown in SHOWN)
+    assert found["cosine", 1] > accuracies(world(), lambda X: X, mean())["cosine", 1] + 0.15
+    assert control.change.apart.shape == (N_FEATURES, 0)
+    assert likely.change.apart.shape[1] == 29
+
+
+def test_some_methods_can_be_measured_alone():
+    rows = list(measure(world(), "report", methods=["raw", LIKELY_PLDA]))
+    assert {row["method"] for row in rows} == {"raw", LIKELY_PLDA}
+
+
 def test_both_views_have_the_length_they_are_given():
     moments = Moments.of(world().taught)
     learned = two_views(moments, 0.01, 2, 0.1, 0.25)
@@ -183,9 +222,9 @@ def test_a_setting_is_chosen_by_held_out_sets_and_never_by_the_tested_classes():
 
 def test_the_page_shows_what_the_results_say():
     text = (page.DOCS / "classification.md").read_text(encoding="utf-8")
-    for name, table in page.tables(page.read()).items():
+    for name, table in page.tables(page.read(), page.read(page.FRESH)).items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text
-    assert set(NAMES) == set(page.read().method)
+    assert set(ALL_NAMES) == set(page.read().method)
 
 
 def test_one_picture_of_a_stranger_is_worth_25_points_more_than_raw():
@@ -193,6 +232,50 @@ def test_one_picture_of_a_stranger_is_worth_25_points_more_than_raw():
     for distance in DISTANCES:
         yale = found["Yale", distance]
         assert yale[AUTOMATIC.name] > yale["raw"] + 0.25
+
+
+@pytest.mark.parametrize("seeds", [range(5), range(5, 10), range(10, 15)], ids=["seen", "fresh", "fresher"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_the_product_recognises_strangers_better_than_every_baseline_at_its_best(seeds, distance):
+    pd = pytest.importorskip("pandas")
+    results = pd.concat([page.read(), page.read(page.FRESH)])
+    results = results[results.seed.isin(seeds) & (results.task == "Yale") & (results.distance == distance)]
+    mine, best = (one(results)["1"].groupby("method").mean() for one in (page.chosen, page.at_best))
+    assert mine[PRODUCT_LIKELY] > best[page.BASELINES].max() + 0.05
+    assert mine[PRODUCT_LIKELY] > mine[PRODUCT_NAP]
+    assert mine[PRODUCT_LIKELY] > best["raw"] + 0.25
+
+
+def test_the_likelihood_is_above_every_baseline_that_chooses_as_it_does():
+    pd = pytest.importorskip("pandas")
+    results = pd.concat([page.read(), page.read(page.FRESH)])
+    mine = page.chosen(results[results.task == "Yale"])["1"].unstack("seed").dropna().mean(axis=1)
+    for distance in DISTANCES:
+        found = mine["Yale"].xs(distance, level="distance")
+        assert found[LIKELY] > found[page.BASELINES].max()
+
+
+def test_coordinates_in_the_space_of_a_kernel_have_its_products():
+    there = in_kernel_space(world(), "polynomial")
+    rows, found = (np.concatenate(list(some.taught.values())) for some in (world(), there))
+    rows = rows - rows.mean(axis=0)
+    products = (1 + rows @ rows.T / (rows**2).sum(axis=1).mean()) ** 3
+    centring = np.eye(len(rows)) - 1 / len(rows)
+    wanted = centring @ products @ centring
+    np.testing.assert_allclose(found @ found.T, wanted, atol=1e-8 * np.abs(wanted).max())
+    assert set(there.classes) == set(world().classes)
+
+
+@pytest.mark.parametrize("kernel", ["FOCUS product", "NAP product"])
+def test_in_the_space_of_a_product_what_distracts_alone_is_nothing(kernel):
+    right = gradients(6, 6)[0]
+    middle = np.concatenate(list(world().taught.values())).mean(axis=0)
+    classes = {"light alone": np.stack([middle, middle + right, middle - right]), "more": middle + np.eye(N_FEATURES)}
+    there = in_kernel_space(replace(world(), classes=classes), kernel)
+    lengths = {
+        name: np.linalg.norm(rows - there.classes["light alone"][0], axis=1) for name, rows in there.classes.items()
+    }
+    assert lengths["light alone"].max() < 0.2 * lengths["more"].mean()
 
 
 def test_letters_teach_and_digits_are_asked_for(data):
