@@ -1,6 +1,6 @@
 """Neural FOCUS on the nonlinear tasks, beside raw rows and linear FOCUS; and one task more, where only news is strange.
 
-    python -m benchmarks.nonlinear.neural --save benchmarks/results/neural.csv
+    python -m benchmarks.nonlinear.neural --save benchmarks/results/neural.csv.gz
     python -m benchmarks.nonlinear.neural --parts choose --tasks "Yale person" "Yale patch"
 
 "neural" and "neural convolutional" have the defaults of `NeuralFocus`; "neural chosen" is tried at many settings on the
@@ -98,5 +98,5 @@ NEURAL = [
 if __name__ == "__main__":
     METHODS += NEURAL
     tasks.TASKS = run.TASKS = TASKS
-    run.SAVED = Path("benchmarks/results/neural.csv")
+    run.SAVED = Path("benchmarks/results/neural.csv.gz")
     run.main()

@@ -1,4 +1,4 @@
-"""Write the tables of docs/neural.md from benchmarks/results/neural.csv.
+"""Write the tables of docs/neural.md from benchmarks/results/neural.csv.gz.
 
     python -m benchmarks.nonlinear.neural_page
 
@@ -18,7 +18,7 @@ from benchmarks.quality.results import read
 from benchmarks.quality.table import markdown, short
 from paper.common import replace
 
-RESULTS = Path(__file__).parents[1] / "results" / "neural.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "neural.csv.gz"
 PAGE = Path(__file__).parents[2] / "docs" / "neural.md"
 METHODS = ("raw", "linear", "linear fixed", "LDA", "neural", "neural convolutional", "neural chosen", ORACLE)
 N_DRAWS = 1000

@@ -1,4 +1,4 @@
-"""Write the tables of docs/kernel.md from benchmarks/results/nonlinear.csv and neural.csv.
+"""Write the tables of docs/kernel.md from benchmarks/results/nonlinear.csv and neural.csv.gz.
 
     python -m benchmarks.nonlinear.page
 
@@ -25,7 +25,7 @@ METHODS = ("raw", "linear", "linear fixed", "LDA", *KERNEL, "neural", "neural co
 
 def results() -> pd.DataFrame:
     """Read both files; of the other, the seeds that kernel FOCUS was run on."""
-    ours, others = read(RESULTS / "nonlinear.csv"), read(RESULTS / "neural.csv")
+    ours, others = read(RESULTS / "nonlinear.csv"), read(RESULTS / "neural.csv.gz")
     runs = ours[["task", "part", "seed"]].drop_duplicates()
     beside = others.merge(runs, on=["task", "part", "seed"])
     return pd.concat([ours, beside[~beside.method.isin(ours.method.unique())]], ignore_index=True)

@@ -1,7 +1,11 @@
-"""The results: one CSV, a row for each test × method × setting × detector. It grows, and is never rewritten."""
+"""The results: one CSV, a row for each test × method × setting × detector. It grows, and is never rewritten.
+
+A file whose name ends in .gz is packed; what is added to it is packed by itself, and read as one.
+"""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -51,7 +55,7 @@ def append(path: Path, results: Sequence[Result]) -> None:
     new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = pd.DataFrame([asdict(one) for one in results], columns=COLUMNS).to_csv(index=False, header=new)
-    with path.open("a", encoding="utf-8", newline="") as file:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "at", encoding="utf-8", newline="") as file:
         file.write(lines)
 
 

@@ -149,6 +149,13 @@ def test_settings_without_an_answer_or_unfinished_are_passed_over(tmp_path):
     assert chosen(read(path)) == {("d", "NAP", "kNN"): "k=1"}
 
 
+@pytest.mark.parametrize("name", ["results.csv", "results.csv.gz"])
+def test_results_that_are_added_later_are_read_with_the_others(tmp_path, name):
+    for seed in range(3):
+        append(tmp_path / name, [result(seed=seed)])
+    assert read(tmp_path / name)["seed"].tolist() == [0, 1, 2]
+
+
 def test_an_empty_setting_is_read_back_as_one(tmp_path):
     path = tmp_path / "quality.csv"
     append(path, [result(setting="", method="raw")])
