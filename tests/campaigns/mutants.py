@@ -1,0 +1,328 @@
+"""Every line of two rooms is covered by a test that would notice if it were wrong, not merely run.
+
+    python -m tests.campaigns.mutants --room algebra|review [--only cutoff.py projection.py:120 words.py:describe]
+                                      [--most N] [--each 3] [--seed 0] [--minutes T] [--save out/mutants.csv]
+
+First all tests of the room run once, and `coverage` tells which lines each of them reaches. Then one statement at a
+time is made a little wrong (tests/campaigns/mutations.py) and the tests that reach it run, the fastest first, until
+one fails. A mutant that no test notices survives: a statement about the world is missing, the line is needless, or
+both ways are the same in the end.
+
+The wrong code lives in a child process alone, in place of that of the functions; nothing is written to the tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import csv
+import gc
+import importlib
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+
+from tests.campaigns.mutations import Mutant, Nudges, mutants_of
+
+ROOT = Path(__file__).parents[2]
+TESTS = {
+    "algebra": "algebra laws test_estimators.py test_elsewhere.py test_array_api.py test_streaming.py test_wide.py",
+    "review": "review laws/test_verdict_laws.py laws/test_taught_laws.py workflow",
+}
+# The compiled passes run as they are written: a change would not reach what is compiled, nor would coverage see it.
+SURROUNDINGS = {"NUMBA_DISABLE_JIT": "1", "UNDISTRACT_LAWS": "mutants", "OMP_NUM_THREADS": "1"}
+# A server of PostgreSQL for each mutant would take longer than all the rest; memory is not what a mutant changes.
+LEFT_OUT = "not postgresql and not server_has_ended and not memory"
+SECONDS = 30.0  # of tests for one mutant
+KINDS_SEEN = 5  # in so many tests a value of a kind that can be changed would have come by
+PATIENCE = 5.0  # times as long as they take without it, and some seconds, until it is taken for endless
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: killed, endless, survived, unchanged (there was nothing to change) or not reached."""
+
+    mutant: Mutant
+    what: str
+    by: str = ""  # the test that noticed
+    how: str = ""  # what it said: AssertionError, or what was raised
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        mutant = self.mutant
+        return f"{os.path.relpath(mutant.path, ROOT)}:{mutant.first} in {mutant.function}: {mutant.change}"
+
+
+@dataclass
+class Reached:
+    """Which tests reach which line, and how long each takes."""
+
+    lines: dict[str, dict[int, list[int]]]
+    seconds: dict[int, float]
+    failed: list[int]
+
+    def tests(self, mutant: Mutant, most: float) -> list[int]:
+        """Return the tests that reach the statement, the fastest first, as many as fit in so many seconds."""
+        lines = self.lines.get(str(mutant.path), {})
+        found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ())}
+        chosen, total = [], 0.0
+        for test in sorted(found - set(self.failed), key=lambda test: self.seconds[test]):
+            total += self.seconds[test]
+            if chosen and total > most:
+                break
+            chosen.append(test)
+        return chosen
+
+
+@dataclass(eq=False)
+class Campaign:
+    """A plugin of pytest that lets the collected tests meet the mutants, instead of running them once."""
+
+    paths: Sequence[Path]
+    plan: Callable[[Sequence[Path]], Iterator[Mutant]]
+    seconds: float = SECONDS
+    told: Callable[[Outcome], None] = lambda outcome: None
+    outcomes: list[Outcome] = field(default_factory=list)
+    reached: Reached | None = None
+    _failure: tuple[str, str] | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self) -> None:
+        from hypothesis import Phase, settings
+
+        # The first example that fails is enough; to find the smallest would take longest of all.
+        phases = [Phase.explicit, Phase.generate]
+        settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if session.testsfailed:
+            raise session.Interrupted("some tests cannot be collected")
+        functions = _functions(self.paths)
+        gc.collect()
+        gc.freeze()
+        self.reached = _reached(in_a_child(lambda: self._run_all(session.items)), session.items)
+        for mutant in self.plan(self.paths):
+            started = time.perf_counter()
+            tests = self.reached.tests(mutant, self.seconds)
+            what, by, how = "not reached", "", ""
+            if tests:
+                most = PATIENCE * sum(self.reached.seconds[test] for test in tests) + 10
+                found = in_a_child(
+                    lambda m=mutant, t=tests: self._run_mutant(session.items, m, t, functions), seconds=most
+                )
+                what, by, how = found or ("endless", "", "")
+            outcome = Outcome(mutant, what, by, how, time.perf_counter() - started)
+            self.outcomes.append(outcome)
+            self.told(outcome)
+        return True
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self._failure is None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self._failure = (
+                report.nodeid,
+                " ".join((str(crash.message) if crash else report.longreprtext[-300:]).split())[:300],
+            )
+
+    def _run_all(self, items: Sequence[pytest.Item]) -> dict[str, Any]:
+        """Run every test once, with coverage."""
+        coverage = importlib.import_module("coverage")
+        watch = coverage.Coverage(data_file=None, config_file=False, include=[str(path) for path in self.paths])
+        watch.start()
+        seconds, failed = {}, []
+        for place, item in enumerate(items):
+            watch.switch_context(str(place))
+            self._failure, started = None, time.perf_counter()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=(*items, None)[place + 1])
+            seconds[place] = time.perf_counter() - started
+            if self._failure is not None:
+                failed.append(place)
+        watch.stop()
+        data = watch.get_data()
+        lines = {
+            path: {line: [int(test) for test in tests if test] for line, tests in data.contexts_by_lineno(path).items()}
+            for path in data.measured_files()
+        }
+        return {"lines": lines, "seconds": seconds, "failed": failed}
+
+    def _run_mutant(
+        self, items: Sequence[pytest.Item], mutant: Mutant, tests: Sequence[int], functions: list[FunctionType]
+    ) -> tuple[str, str, str]:
+        nudges = Nudges()
+        builtins.__nudged__, builtins.__without_first__ = nudges.nudged, nudges.without_first  # type: ignore[attr-defined]
+        replace_code(mutant.code(), functions)
+        self._failure = None
+        for place, test in enumerate(tests):
+            following = items[tests[place + 1]] if place + 1 < len(tests) else None
+            items[test].config.hook.pytest_runtest_protocol(item=items[test], nextitem=following)
+            if self._failure is not None:
+                return "killed", *self._failure
+            if place >= KINDS_SEEN and nudges.asked and not nudges.changed:
+                break
+        return ("unchanged" if nudges.asked and not nudges.changed else "survived"), "", ""
+
+
+def _reached(found: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reached:
+    assert found is not None, "the tests ended before their end"
+    lines = {path: {int(line): tests for line, tests in known.items()} for path, known in found["lines"].items()}
+    names = [items[test].nodeid for test in found["failed"]]
+    reached = Reached(lines, {int(test): taken for test, taken in found["seconds"].items()}, found["failed"])
+    print(
+        f"{len(reached.seconds)} tests in {sum(reached.seconds.values()):.0f} s, {len(reached.failed)} fail already",
+        *names,
+    )
+    return reached
+
+
+def in_a_child(work: Callable[[], Any], seconds: float = 0) -> Any:
+    """Do the work in a child process and return what it returns, by JSON; None where it did not come to its end."""
+    sys.stdout.flush()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        signal.setitimer(signal.ITIMER_REAL, seconds)  # whose signal ends the child
+        try:
+            found = json.dumps(work())
+        except BaseException:
+            found = json.dumps({"trouble": traceback.format_exc()})
+        with open(writing, "w") as pipe:
+            pipe.write(found)
+        os._exit(0)
+    os.close(writing)
+    with open(reading) as pipe:
+        found = pipe.read()
+    os.waitpid(child, 0)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what its tests may have left behind
+    told = json.loads(found) if found else None
+    if isinstance(told, dict) and "trouble" in told:
+        raise RuntimeError(told["trouble"])
+    return told
+
+
+def replace_code(code: CodeType, functions: Sequence[FunctionType]) -> None:
+    """Let living functions run what is written in another version of their module."""
+    known = {}
+    waiting = [code]
+    while waiting:
+        one = waiting.pop()
+        known[one.co_qualname, one.co_firstlineno] = one
+        waiting += [part for part in one.co_consts if isinstance(part, CodeType)]
+    for function in functions:
+        found = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+        if found is not None and function.__code__.co_filename == code.co_filename:
+            function.__code__ = found
+
+
+def _functions(paths: Sequence[Path]) -> list[FunctionType]:
+    """Find all living functions of some modules."""
+    source = ROOT / "src"
+    for path in paths:
+        if path.is_relative_to(source):
+            importlib.import_module(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"))
+    names = {str(path) for path in paths}
+    return [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__code__.co_filename in names]
+
+
+def in_rounds(paths: Sequence[Path], each: int, seed: int, only: Sequence[str] = ()) -> Iterator[Mutant]:
+    """Take one mutant of every statement, then a second one of each, and so on."""
+    statements = [one for path in paths for one in mutants_of(path, seed)]
+    if only:
+        statements = [one for one in statements if any(_is_meant(one[0], word) for word in only)]
+    random.Random(seed).shuffle(statements)
+    for place in range(each):
+        for mutants in statements:
+            yield from mutants[place : place + 1]
+
+
+def _is_meant(mutant: Mutant, word: str) -> bool:
+    name, _, where = word.partition(":")
+    here = not where or (mutant.first <= int(where) <= mutant.last if where.isdigit() else mutant.function == where)
+    return here and mutant.path.name == name
+
+
+def run(arguments: Sequence[str], campaign: Campaign) -> Campaign:
+    """Let the tests that pytest finds by such arguments meet the mutants."""
+    os.environ.update(SURROUNDINGS)
+    with TemporaryDirectory() as scratch:
+        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:xdist", f"--basetemp={scratch}/tests"]
+        quiet += ["-o", "addopts=--doctest-modules --import-mode=importlib"]
+        code = pytest.main([*quiet, *arguments], plugins=[campaign])
+    if campaign.reached is None:
+        raise SystemExit(f"The tests could not be collected (pytest ended with {code!s}): python -m pytest {arguments}")
+    return campaign
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--room", choices=sorted(TESTS), required=True)
+    parser.add_argument(
+        "--only", nargs="*", default=(), help="modules, lines as cutoff.py:77, functions as cutoff.py:cut"
+    )
+    parser.add_argument("--tests", nargs="*", help="other tests than those of the room")
+    parser.add_argument("--most", type=int, default=10**6, help="so many mutants, spread over all modules")
+    parser.add_argument("--each", type=int, default=3, help="at most so many of one statement")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of tests for one mutant")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path, help="a table of all mutants, csv")
+    asked = parser.parse_args()
+    try:
+        importlib.import_module("coverage")
+    except ImportError:
+        parser.error('which test reaches which line is told by coverage: pip install "undistract[mutants]"')
+    paths = sorted((ROOT / "src" / "undistract" / asked.room).glob("*.py"))
+    started = time.monotonic()
+
+    def plan(paths: Sequence[Path]) -> Iterator[Mutant]:
+        for number, mutant in enumerate(in_rounds(paths, asked.each, asked.seed, asked.only)):
+            if number >= asked.most or time.monotonic() - started > 60 * asked.minutes:
+                return
+            yield mutant
+
+    def told(outcome: Outcome) -> None:
+        if outcome.what == "survived":
+            print("survived", outcome, flush=True)
+        if asked.save:
+            with asked.save.open("a", encoding="utf-8", newline="") as table:
+                mutant = outcome.mutant
+                cells = mutant.path.name, mutant.first, mutant.function, mutant.change, outcome.what, outcome.by
+                csv.writer(table).writerow([*cells, outcome.how, f"{outcome.seconds:.2f}"])
+
+    if asked.save:
+        asked.save.parent.mkdir(parents=True, exist_ok=True)
+        asked.save.write_text("module,line,function,change,outcome,by,how,seconds\n", encoding="utf-8")
+    chosen = asked.tests or [f"tests/{name}" for name in TESTS[asked.room].split()] + [f"src/undistract/{asked.room}"]
+    os.chdir(ROOT)
+    found = run([*chosen, "-k", LEFT_OUT], Campaign(paths, plan, asked.seconds, told)).outcomes
+    counts = Counter(outcome.what for outcome in found)
+    print(
+        f"{len(found)} mutants in {time.monotonic() - started:.0f} s:", *(f"{n} {what}," for what, n in counts.items())
+    )
+    for what in ("not reached", "survived"):
+        print(f"{what}:", *(f"  {one}" for one in found if one.what == what), sep="\n")
+    return bool(counts["survived"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
