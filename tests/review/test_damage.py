@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -223,3 +224,34 @@ def test_the_journal_is_gone_when_recording_is_over(path):
         with ReviewStore.open(copy) as other:
             assert other.events() == store.events()
             assert isinstance(other.events()[0][1], Verdict)
+
+
+def test_sums_of_a_line_are_those_that_reviews_on_disks_were_written_with():
+    """Another way of summing up would call every older review damaged."""
+    from undistract.review.tables import checksum
+
+    assert checksum(1, "calm") == zlib.crc32(b"1\ncalm\n") == 513802677
+    assert checksum("a", "[2]", b"\x00\xff") == zlib.crc32(b"a\n[2]\n\x00\xff")
+    assert checksum("1", "calm") != checksum("1c", "alm")
+
+
+def test_a_connection_is_set_up_so_that_a_power_cut_loses_nothing(path):
+    from undistract.review.database import Database
+
+    database = Database(path)
+    with database.reading() as connection:
+        asked = ("journal_mode", "synchronous", "trusted_schema", "cell_size_check")
+        told = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
+        assert connection.connection.dbapi_connection.isolation_level is None
+    database.close()
+    assert told == ["delete", 3, 0, 1]  # 3 is EXTRA
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="which files are open is told by Linux")
+@pytest.mark.parametrize("content", [b"set,row,after\n" * 1000, b""], ids=["another kind", "no review"])
+def test_a_file_that_is_refused_is_let_go(path, content):
+    path.write_bytes(content)
+    with pytest.raises(FileError) as refusal:
+        ReviewStore.open(path, create=False)
+    held = [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == path]
+    assert held == [], refusal
