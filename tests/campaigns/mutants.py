@@ -18,25 +18,23 @@ import builtins
 import csv
 import gc
 import importlib
-import json
 import os
 import random
-import signal
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import pytest
 
-from tests.campaigns.mutations import Mutant, Nudges, mutants_of
+from tests.campaigns.forked import functions_of, in_a_child, replace_code
+from tests.campaigns.mutations import Mutant, mutants_of
+from tests.campaigns.nudges import Nudges
 
 ROOT = Path(__file__).parents[2]
 TESTS = {
@@ -112,7 +110,7 @@ class Campaign:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if session.testsfailed:
             raise session.Interrupted("some tests cannot be collected")
-        functions = _functions(self.paths)
+        functions = functions_of(self.paths)
         gc.collect()
         gc.freeze()
         self.reached = _reached(in_a_child(lambda: self._run_all(session.items)), session.items)
@@ -188,60 +186,6 @@ def _reached(found: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reac
         *names,
     )
     return reached
-
-
-def in_a_child(work: Callable[[], Any], seconds: float = 0) -> Any:
-    """Do the work in a child process and return what it returns, by JSON; None where it did not come to its end."""
-    sys.stdout.flush()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # whose signal ends the child
-        try:
-            found = json.dumps(work())
-        except BaseException:
-            found = json.dumps({"trouble": traceback.format_exc()})
-        with open(writing, "w") as pipe:
-            pipe.write(found)
-        os._exit(0)
-    os.close(writing)
-    with open(reading) as pipe:
-        found = pipe.read()
-    os.waitpid(child, 0)
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what its tests may have left behind
-    told = json.loads(found) if found else None
-    if isinstance(told, dict) and "trouble" in told:
-        raise RuntimeError(told["trouble"])
-    return told
-
-
-def replace_code(code: CodeType, functions: Sequence[FunctionType]) -> None:
-    """Let living functions run what is written in another version of their module."""
-    known = {}
-    waiting = [code]
-    while waiting:
-        one = waiting.pop()
-        known[one.co_qualname, one.co_firstlineno] = one
-        waiting += [part for part in one.co_consts if isinstance(part, CodeType)]
-    for function in functions:
-        found = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
-        if found is not None and function.__code__.co_filename == code.co_filename:
-            function.__code__ = found
-
-
-def _functions(paths: Sequence[Path]) -> list[FunctionType]:
-    """Find all living functions of some modules."""
-    source = ROOT / "src"
-    for path in paths:
-        if path.is_relative_to(source):
-            importlib.import_module(".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"))
-    names = {str(path) for path in paths}
-    return [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__code__.co_filename in names]
 
 
 def in_rounds(paths: Sequence[Path], each: int, seed: int, only: Sequence[str] = ()) -> Iterator[Mutant]:
