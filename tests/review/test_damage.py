@@ -57,6 +57,17 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path):
     assert path.read_bytes() == before
 
 
+def test_a_review_that_no_longer_says_what_it_is_is_refused_and_left_alone(path):
+    fill(path, 3)
+    with sqlite3.connect(path) as other:
+        other.execute("DELETE FROM review_about")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="holds no review"):
+        ReviewStore.open(path)
+    assert path.read_bytes() == before
+
+
 def test_a_folder_or_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(FileError, match="is not a file"):
         ReviewStore.open(tmp_path)

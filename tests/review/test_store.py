@@ -106,6 +106,17 @@ def test_evidence_that_does_not_fit_is_refused_and_nothing_is_recorded(tmp_path,
         assert store.last_number == 0
 
 
+def test_evidence_may_be_as_large_as_is_kept_and_no_larger(tmp_path, monkeypatch):
+    from undistract.review import store as room
+
+    monkeypatch.setattr(room, "LARGEST", 2**20)
+    with ReviewStore.open(tmp_path / "match.review") as store:
+        assert store.record(verdict(1), np.ones(2**17)) == 1
+        with pytest.raises(InputError, match=r"takes 1 MiB, at most 1 are kept\. Choose a shorter stretch"):
+            store.record(verdict(2, start=9), np.ones(2**17 + 1))
+        assert store.last_number == 1
+
+
 def test_a_review_is_about_the_same_features_when_it_is_opened_again(place):
     about = {"n_features": 3, "scores": "match.scores", "names": ["ä", "b"]}
     ReviewStore.open(place, about=about).close()
