@@ -68,6 +68,31 @@ def test_a_review_that_no_longer_says_what_it_is_is_refused_and_left_alone(path)
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE review_about SET facts = '{}'", "what it is about"),
+        ("DELETE FROM review_events WHERE number = 2", "events are missing"),
+        ("DELETE FROM review_events WHERE number = 1", "events are missing"),
+        ("UPDATE review_events SET body = replace(body, 'match', 'catch')", "event 1"),
+        ("UPDATE review_events SET key = upper(key)", "event 1"),
+        ("UPDATE review_evidence SET shape = '[1, 2]'", f"the evidence of {key(1)}"),
+        ("UPDATE review_evidence SET checksum = checksum + 1", f"the evidence of {key(1)}"),
+    ],
+)
+def test_what_somebody_changed_behind_our_back_is_named(path, statement, what):
+    with ReviewStore.open(path, about={"n_features": 2}) as store:
+        for number in (1, 2, 3):
+            store.record(verdict(number, start=number), [1.0, 2.0] if number == 1 else None)
+    with sqlite3.connect(path) as other:
+        for (name,) in other.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            other.execute(f"DROP TRIGGER {name}")
+        other.execute(statement)
+    other.close()
+    with pytest.raises(FileError, match=rf"match\.review is damaged \({what}\)\. Bring back a copy from before"):
+        read(path)
+
+
 def test_a_folder_or_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(FileError, match="is not a file"):
         ReviewStore.open(tmp_path)
@@ -258,11 +283,22 @@ def test_a_connection_is_set_up_so_that_a_power_cut_loses_nothing(path):
     assert told == ["delete", 3, 0, 1]  # 3 is EXTRA
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="which files are open is told by Linux")
+def open_files(path):
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("which files are open is told by Linux")
+    return [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == path]
+
+
+def test_a_store_that_is_closed_lets_go_of_its_file(path):
+    store = ReviewStore.open(path)
+    assert len(open_files(path)) == 1
+    store.close()
+    assert open_files(path) == []
+
+
 @pytest.mark.parametrize("content", [b"set,row,after\n" * 1000, b""], ids=["another kind", "no review"])
 def test_a_file_that_is_refused_is_let_go(path, content):
     path.write_bytes(content)
     with pytest.raises(FileError) as refusal:
         ReviewStore.open(path, create=False)
-    held = [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == path]
-    assert held == [], refusal
+    assert open_files(path) == [], refusal
