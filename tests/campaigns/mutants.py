@@ -236,6 +236,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=3, help="at most so many of one statement")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of tests for one mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--least", type=float, default=0.9, help="it fails where a smaller share is noticed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=Path, help="a table of all mutants, csv")
     asked = parser.parse_args()
@@ -268,12 +269,14 @@ def main() -> int:
     os.chdir(ROOT)
     found = run(chosen, Campaign(paths, plan, asked.seconds, told)).outcomes
     counts = Counter(outcome.what for outcome in found)
+    for what in ("not reached", "survived"):
+        print(f"{what}:", *(f"  {one}" for one in found if one.what == what), sep="\n")
     print(
         f"{len(found)} mutants in {time.monotonic() - started:.0f} s:", *(f"{n} {what}," for what, n in counts.items())
     )
-    for what in ("not reached", "survived"):
-        print(f"{what}:", *(f"  {one}" for one in found if one.what == what), sep="\n")
-    return bool(counts["survived"])
+    noticed = (counts["killed"] + counts["endless"]) / max(len(found) - counts["unchanged"], 1)
+    print(f"{noticed:.1%} of what was changed was noticed.")
+    return int(noticed < asked.least)
 
 
 if __name__ == "__main__":
