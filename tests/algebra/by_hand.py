@@ -12,20 +12,19 @@ def spectrum_of(within, between, *, cushion=0.0, n_sets=200, n_rows=20_000, orig
     λ = within / (within + between + ε), and filter and pattern of a feature lie along it, √(total + ε) apart.
     """
     within, between = np.array(within, dtype=float), np.array(between, dtype=float)
-    metric = within + between + cushion
-    distraction = within / metric
-    order = np.argsort(-distraction, kind="stable")
-    axes = np.eye(len(within))[:, order]
-    roots = np.sqrt(metric[order])
+    total = within + between
+    varying = np.flatnonzero(total > 0)  # the others need no vectors
+    order = varying[np.argsort(-within[varying] / (total[varying] + cushion), kind="stable")]
+    axes, roots = np.eye(len(within))[:, order], np.sqrt(total[order] + cushion)
     values = {
-        "distraction": distraction[order],
-        "debiased": (within / (within + between))[order],
+        "distraction": within[order] / roots**2,
+        "debiased": within[order] / total[order],
         "filters": axes / roots,
         "patterns": axes * roots,
         "origin": np.zeros(len(within)) if origin is None else np.array(origin, dtype=float),
         "cushion": cushion,
         "n_moving": int((within > 0).sum()),
-        "unevenness": np.zeros(len(within)),
-        "evidence": Evidence(n_sets, n_rows, len(within), pure_distractor=1 - n_sets / n_rows),
+        "unevenness": np.zeros(len(order)),
+        "evidence": Evidence(n_sets, n_rows, len(order), pure_distractor=1 - n_sets / n_rows),
     }
     return Spectrum(**{**values, **fields})

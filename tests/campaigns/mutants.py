@@ -2,6 +2,7 @@
 
     python -m tests.campaigns.mutants --room algebra|review [--only cutoff.py projection.py:120 words.py:describe]
                                       [--most N] [--each 3] [--seed 0] [--minutes T] [--save out/mutants.csv]
+                                      [--again out/mutants.csv]
 
 First all tests of the room run once, and `coverage` tells which lines each of them reaches. Then one statement at a
 time is made a little wrong (tests/campaigns/mutations.py) and the tests that reach it run, the fastest first, until
@@ -213,6 +214,18 @@ def _is_meant(mutant: Mutant, word: str) -> bool:
     return here and mutant.path.name == name
 
 
+def _name(mutant: Mutant) -> tuple[str, str, str]:
+    """What stays the same while lines move."""
+    return mutant.path.name, mutant.function, mutant.change
+
+
+def unnoticed(table: Path) -> set[tuple[str, str, str]]:
+    """Read which mutants no test noticed, of a table that was saved."""
+    with table.open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["outcome"] in ("survived", "not reached")]
+    return {(row["module"], row["function"], row["change"]) for row in rows}
+
+
 def run(arguments: Sequence[str], campaign: Campaign) -> Campaign:
     """Let the tests that pytest finds by such arguments meet the mutants."""
     os.environ.update(SURROUNDINGS)
@@ -231,6 +244,7 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", default=(), help="modules, lines as cutoff.py:77, functions as cutoff.py:cut"
     )
+    parser.add_argument("--again", type=Path, help="of a table that was saved, what no test noticed then")
     parser.add_argument("--tests", nargs="*", help="other tests than those of the room")
     parser.add_argument("--most", type=int, default=10**6, help="so many mutants, spread over all modules")
     parser.add_argument("--each", type=int, default=3, help="at most so many of one statement")
@@ -245,10 +259,12 @@ def main() -> int:
     except ImportError:
         parser.error('which test reaches which line is told by coverage: pip install "undistract[mutants]"')
     paths = sorted((ROOT / "src" / "undistract" / asked.room).glob("*.py"))
+    again = None if asked.again is None else unnoticed(asked.again)
     started = time.monotonic()
 
     def plan(paths: Sequence[Path]) -> Iterator[Mutant]:
-        for number, mutant in enumerate(in_rounds(paths, asked.each, asked.seed, asked.only)):
+        chosen = in_rounds(paths, asked.each, asked.seed, asked.only)
+        for number, mutant in enumerate(one for one in chosen if again is None or _name(one) in again):
             if number >= asked.most or time.monotonic() - started > 60 * asked.minutes:
                 return
             yield mutant
@@ -258,13 +274,12 @@ def main() -> int:
             print("survived", outcome, flush=True)
         if asked.save:
             with asked.save.open("a", encoding="utf-8", newline="") as table:
-                mutant = outcome.mutant
-                cells = mutant.path.name, mutant.first, mutant.function, mutant.change, outcome.what, outcome.by
-                csv.writer(table).writerow([*cells, outcome.how, f"{outcome.seconds:.2f}"])
+                cells = outcome.mutant.first, outcome.what, outcome.by, outcome.how, f"{outcome.seconds:.2f}"
+                csv.writer(table).writerow([*_name(outcome.mutant), *cells])
 
     if asked.save:
         asked.save.parent.mkdir(parents=True, exist_ok=True)
-        asked.save.write_text("module,line,function,change,outcome,by,how,seconds\n", encoding="utf-8")
+        asked.save.write_text("module,function,change,line,outcome,by,how,seconds\n", encoding="utf-8")
     chosen = asked.tests or [f"tests/{name}" for name in TESTS[asked.room].split()] + [f"src/undistract/{asked.room}"]
     os.chdir(ROOT)
     found = run(chosen, Campaign(paths, plan, asked.seconds, told)).outcomes

@@ -16,7 +16,7 @@ def ids(found):
 
 
 def test_the_peak_is_the_strongest_row_of_the_stretch_and_never_one_without_a_score():
-    scores = [np.array([9.0, 1.0, NAN, 3.0, 2.0]), np.array([NAN, NAN])]
+    scores = [np.array([9.0, 1.0, NAN, 3.0, 2.99]), np.array([NAN, NAN])]
     assert item_of("0-1-5", scores) == Item(0, 1, 5, 3)
     assert item_of("0-0-5", scores) == Item(0, 0, 5, 0)
     assert item_of("1-0-2", scores) == Item(1, 0, 2, 0)
@@ -53,6 +53,7 @@ def test_few_alarms_are_filled_up_with_rows_and_what_is_known_counts():
     assert len(find_items(scores, THRESHOLD)) == items.LEAST_ITEMS
     assert len(find_items(scores, THRESHOLD, known=[Item(0, row, row + 1, row) for row in range(1, 6)])) == 15
     known = [Item(0, row, row + 1, row) for row in range(1, 21)]
+    assert ids(find_items(scores, None, known[:19])) == ["0-0-1"]  # one is missing, and one is found
     assert ids(find_items(scores, THRESHOLD, known)) == ["0-0-1"]  # enough to look at: the alarm alone is new
 
 
