@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from tests.algebra.by_hand import spectrum_of
-from undistract import InputError
+from undistract import InputError, Moments, Spectrum
 from undistract.algebra import Projection
 from undistract.algebra.complement import Complement
+from undistract.algebra.projection import KeptSpan
 
 # The first feature distracts most, then the second; the third rests inside sets.
 SPECTRUM = spectrum_of([98, 3, 0], [2, 1, 5], origin=[10.0, 20.0, 30.0])
@@ -66,6 +67,26 @@ def test_the_share_that_is_ignored_is_of_the_squared_length(removal):
     lengths = np.array([1e300, 1.0, 1e-3, 0.0, 1e160])[:, None]
     np.testing.assert_allclose(projection.ignored_share(lengths * deviations), expected, rtol=1e-12, atol=1e-15)
     assert projection.ignored_share(np.zeros((0, 3))).shape == (0,)
+
+
+@pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
+@pytest.mark.parametrize("n_removed", [0, 2])
+def test_a_filter_on_projected_rows_reads_the_same_on_rows(removal, n_removed):
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(size=5) + rng.normal(size=(9, 5)) @ rng.normal(size=(5, 5)) for _ in range(8)]
+    projection = Projection.of(Spectrum.of(Moments.of(sets)), n_removed, removal, 7.0)
+    Z = projection(sets[0])
+    G = rng.normal(size=Z.shape)
+    expected = (G * Z).sum(axis=1)
+    np.testing.assert_allclose((projection.pull(G) * projection.lift(Z)).sum(axis=1), expected, rtol=1e-10)
+
+
+def test_what_was_made_before_is_put_together_as_it_was():
+    made = Projection.of(SPECTRUM, 1)
+    again = KeptSpan.made(made.origin, made.filters, made.patterns, made.complement)
+    assert again.complement is made.complement
+    np.testing.assert_array_equal(again.clean(ROW), made.clean(ROW))
+    np.testing.assert_array_equal(again.patterns, made.patterns)
 
 
 def test_what_cannot_be_removed_is_refused():

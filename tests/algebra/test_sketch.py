@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments
-from undistract.algebra.sketched_spectrum import between_which, sketched_spectrum
+from undistract.algebra.sketched_spectrum import between_which, sketch_in_words, sketched_spectrum
 
 
 def lit_sets(n_sets=60, n_rows=40, width=400, seed=0, mixed=True):
@@ -145,6 +145,48 @@ def test_what_a_sketch_cannot_do_is_refused_with_words():
         SketchedMoments.of({"x": sets["day 0"] * 1e200})
     with pytest.raises(InputError, match="1 set cannot show"):
         Focus().fit_moments(SketchedMoments.of({"x": sets["day 0"]}))
+
+
+def test_weights_for_more_sets_than_there_are_are_refused():
+    sets = lit_sets(n_sets=3, width=5)
+    with pytest.raises(InputError, match="prior has 4 weights for 3 sets"):
+        SketchedMoments.of(sets, [1.0, 2.0, 3.0, 4.0])
+    assert SketchedMoments.of(sets, [1.0, 2.0, 3.0]).weights.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("cushion", [-1.0, float("nan"), True, "large"])
+def test_a_cushion_that_is_no_variance_is_refused(cushion):
+    with pytest.raises(InputError, match="cushion is"):
+        sketched_spectrum(SketchedMoments.of(lit_sets(n_sets=3, width=5)), cushion=cushion)
+
+
+def test_a_sketch_that_dropped_nothing_says_so_in_one_sentence():
+    sketch = SketchedMoments.of(lit_sets(n_sets=3, width=5), size=60)  # room for all of the 120 rows
+    assert sketch_in_words(sketch, sketched_spectrum(sketch)) == (
+        "Sketch: size 60; it dropped nothing, so all of this is exact."
+    )
+
+
+def test_two_sketches_of_three_rows_by_hand():
+    sets = {"a": [[1.0, 0.0], [3.0, 0.0]], "b": [[0.0, 6.0]]}
+    for sketch in (
+        SketchedMoments.of(sets, {"a": 1.0, "b": 3.0}, size=4),
+        SketchedMoments.of({"a": sets["a"]}, {"a": 1.0}, size=4)
+        + SketchedMoments.of({"b": sets["b"]}, {"b": 3.0}, size=4),
+    ):
+        assert sketch.mean.tolist() == pytest.approx([2 / 4, 18 / 4])
+        assert sketch.rows_inside.T @ sketch.rows_inside == pytest.approx(np.diag([1 / 4, 0.0]))
+        # 1/4 · 3/4 of the squared step (-2, 6) from one mean to the other
+        assert sketch.rows_apart.T @ sketch.rows_apart == pytest.approx(
+            3 / 16 * np.array([[4.0, -12.0], [-12.0, 36.0]])
+        )
+        assert sketch.variances == pytest.approx([1 / 4 + 12 / 16, 108 / 16])
+        assert (sketch.dropped, sketch.dropped_apart, sketch.held) == (0.0, 0.0, pytest.approx(1.0))
+        assert sketch.bound == pytest.approx(1 / 4 / 5)  # trace over size + 1
+        assert sketch.traces.tolist() == [2.0, 0.0]
+        noise, noise_squared = sketch.wander(np.eye(2), np.array([1.0, 4.0]))
+        assert noise == pytest.approx([1.0, 4.0])  # of two rows: as much as they vary
+        assert noise_squared == pytest.approx([1 / 4, 1.0])
 
 
 @quietly
