@@ -94,6 +94,8 @@ def test_what_sums_would_refuse_later_is_refused_when_it_comes():
     for stream in (near, near.with_closed(None, "uniform")):
         with pytest.raises(InputError, match="leave the range of numbers"):
             stream.grown(far[2:], ("tue",), np.array([0, 0]), "uniform")
+    apart = np.array([[0.0], [1.0], [1e140], [1e140]])  # its square is just a number
+    assert Growing().grown(apart, NAMES, np.array([0, 0, 1, 1]), "uniform").names == NAMES
     # Far from zero, but near to one another.
     near = far[2:] * np.array([[1.0], [1 + 1e-10]])
     assert Growing().grown(near, ("tue",), np.array([0, 0]), "uniform").names == ("tue",)
