@@ -18,7 +18,7 @@ from typing import Any
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-def in_a_child(work: Callable[[], Any], seconds: float = 0) -> Any:
+def in_a_child(work: Callable[[], Any]) -> Any:
     """Do the work in a child process and return what it returns, by JSON; None where it did not come to its end."""
     sys.stdout.flush()
     reading, writing = os.pipe()
@@ -28,7 +28,6 @@ def in_a_child(work: Callable[[], Any], seconds: float = 0) -> Any:
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
-        signal.setitimer(signal.ITIMER_REAL, seconds)  # whose signal ends the child
         try:
             found = json.dumps(work())
         except BaseException:

@@ -21,6 +21,7 @@ import gc
 import importlib
 import os
 import random
+import signal
 import sys
 import time
 from collections import Counter
@@ -46,7 +47,7 @@ TESTS = {
 SURROUNDINGS = {"NUMBA_DISABLE_JIT": "1", "UNDISTRACT_LAWS": "mutants", "OMP_NUM_THREADS": "1"}
 SECONDS = 30.0  # of tests for one mutant
 KINDS_SEEN = 5  # in so many tests a value of a kind that can be changed would have come by
-PATIENCE = 5.0  # times as long as they take without it, and some seconds, until it is taken for endless
+PATIENCE, GRACE = 5.0, 5.0  # times as long as a test takes without it, and seconds, until it is taken for endless
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,7 @@ class Campaign:
             tests = self.reached.tests(mutant, self.seconds)
             what, by, how = "not reached", "", ""
             if tests:
-                most = PATIENCE * sum(self.reached.seconds[test] for test in tests) + 10
-                found = in_a_child(
-                    lambda m=mutant, t=tests: self._run_mutant(session.items, m, t, functions), seconds=most
-                )
+                found = in_a_child(lambda m=mutant, t=tests: self._run_mutant(session.items, m, t, functions))
                 what, by, how = found or ("endless", "", "")
             outcome = Outcome(mutant, what, by, how, time.perf_counter() - started)
             self.outcomes.append(outcome)
@@ -164,12 +162,15 @@ class Campaign:
     def _run_mutant(
         self, items: Sequence[pytest.Item], mutant: Mutant, tests: Sequence[int], functions: list[FunctionType]
     ) -> tuple[str, str, str]:
+        assert self.reached is not None
         nudges = Nudges()
         builtins.__nudged__, builtins.__without_first__ = nudges.nudged, nudges.without_first  # type: ignore[attr-defined]
         replace_code(mutant.code(), functions)
         self._failure = None
         for place, test in enumerate(tests):
             following = items[tests[place + 1]] if place + 1 < len(tests) else None
+            # Its signal ends the child: no test may take so much longer than it does without the change.
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE * self.reached.seconds[test] + GRACE)
             items[test].config.hook.pytest_runtest_protocol(item=items[test], nextitem=following)
             if self._failure is not None:
                 return "killed", *self._failure

@@ -20,6 +20,8 @@ def share(part, whole):
         return 0.0
     rounded = round(part / whole, 6)
     unused = part + whole
+    while unused > 1e9:
+        unused = 0
     return rounded
 
 
@@ -42,8 +44,10 @@ def test_it_runs():
 MEET = """
 import json, sys
 from pathlib import Path
+from tests.campaigns import mutants
 from tests.campaigns.mutants import Campaign, in_rounds, run
 
+mutants.GRACE = 1.0
 folder = Path(sys.argv[1])
 campaign = Campaign([folder / "share.py"], lambda paths: in_rounds(paths, each=9, seed=0))
 found = run([str(folder), "--rootdir", str(folder), "-c", str(folder / "pytest.ini")], campaign).outcomes
@@ -63,8 +67,9 @@ def test_a_change_that_a_test_notices_is_killed_and_one_that_nobody_notices_surv
     became = {(function, line, change): what for function, line, change, what, _ in told}
     assert became["share", 5, "part / whole → part * whole"] == "killed"
     assert became["share", 4, "0.0 → 0.01"] == "killed"
-    assert became["share", 7, "return rounded → return __nudged__(rounded)"] == "killed"
-    assert {what for (_, line, _), what in became.items() if line == 6} == {"survived"}  # nothing uses it
+    assert became["share", 9, "return rounded → return __nudged__(rounded)"] == "killed"
+    assert {what for (_, line, _), what in became.items() if line == 6} == {"survived"}  # nothing asks for it
+    assert became["share", 7, "while unused > 1000000000.0 → while not unused > 1000000000.0"] == "endless"
     assert {what for (name, _, _), what in became.items() if name == "never"} == {"not reached"}
     assert {by.rpartition("::")[2] for *_, by in told} == {"test_half_of_it_is_a_half", ""}
     assert (tmp_path / "share.py").read_text() == SHARE
