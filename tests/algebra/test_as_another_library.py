@@ -74,6 +74,7 @@ def test_a_device_without_doubles_sends_its_rows_home(monkeypatch):
     found = moments_on(X.astype(np.float32), labels, "uniform", narrow)
     expected = Moments.of_labelled(X.astype(np.float32), labels)
     np.testing.assert_array_equal(found.within, expected.within)
+    np.testing.assert_array_equal(found.unevenness(np.eye(3)), expected.unevenness(np.eye(3)))
     within, total = np.diag([1.0, 2.0]), np.diag([4.0, 2.5])
     assert dense_on(within, total, 0.5, narrow).distraction.tolist() == dense(within, total, 0.5).distraction.tolist()
 

@@ -80,6 +80,14 @@ def test_the_first_row_without_a_label_is_told(labels):
             find(labels, 3)
 
 
+@pytest.mark.parametrize(
+    "labels", [[None, 1, 2], np.array([NAN, 1.0, 2.0]), np.ma.array([1, 2, 3], mask=[True, False, False])]
+)
+def test_the_very_first_row_may_lack_its_label(labels):
+    with pytest.raises(InputError, match="Row 0 has no set label"):
+        number_sets(labels, 3)
+
+
 def test_a_mask_that_hides_nothing_is_no_harm():
     assert number_sets(np.ma.array([1, 2], mask=[False, False]), 2)[0] == (1, 2)
 

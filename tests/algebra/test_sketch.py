@@ -1,11 +1,15 @@
 """A sketch in the hands of `Focus`: it finds what all rows show, says how sure it is, and refuses what it cannot do."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
+from tests.algebra.by_hand import spectrum_of
 from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments
-from undistract.algebra.sketched_spectrum import between_which, sketch_in_words, sketched_spectrum
+from undistract.algebra import cut
+from undistract.algebra.sketched_spectrum import between_which, sketch_in_words, sketched_cut, sketched_spectrum
 
 
 def lit_sets(n_sets=60, n_rows=40, width=400, seed=0, mixed=True):
@@ -198,3 +202,64 @@ def test_a_focus_of_a_sketch_says_how_to_learn_on():
         focus.partial_fit(sets[names[4]], sets=["new"] * 40)
     more = SketchedMoments.of({name: sets[name] for name in names[4:]}, size=8)
     assert focus.fit_moments(focus.moments_ + more).moments_.n_sets == 6
+
+
+def test_unevenness_is_exact_in_a_sketch():
+    sets = {m: (1 + m) * np.random.default_rng(m).normal(size=(5 + m, 6)) * np.arange(1.0, 7.0) for m in range(4)}
+    patterns = np.random.default_rng(9).normal(size=(6, 3))
+    for prior in ("uniform", "by_size"):
+        expected = Moments.of(sets, prior).unevenness(patterns)
+        assert expected.min() > 0.1
+        sketch = SketchedMoments.of(sets, prior, size=2)
+        np.testing.assert_allclose(sketch.unevenness(patterns), expected, rtol=1e-10)
+        spectrum = sketched_spectrum(sketch)
+        np.testing.assert_allclose(
+            spectrum.unevenness, Moments.of(sets, prior).unevenness(spectrum.patterns), rtol=1e-10
+        )
+
+
+def dropping(dropped, apart=0.0):
+    """What the cut asks of a sketch."""
+    return SimpleNamespace(size=8, dropped=dropped, dropped_apart=apart)
+
+
+def test_what_a_sketch_leaves_open_by_hand():
+    # λ .75 and .5: odds 3 and 1, at a cushion of 2. It dropped 4, of which half is given back: one more or less.
+    spectrum = spectrum_of([12, 6], [2, 4], cushion=2.0)
+    low, high = between_which(dropping(4.0), spectrum)
+    assert low == pytest.approx([2 / 3, 0.0])
+    assert high == pytest.approx([4 / 5, 2 / 3])
+    low, high = between_which(dropping(4.0, apart=2.0), spectrum)  # sets may differ by one cushion more
+    assert low == pytest.approx([1 / 2, 0.0])
+    assert high == pytest.approx([4 / 5, 2 / 3])
+    # Beyond a sketch that does not hold all features, every direction may read as much as was given back.
+    narrow = spectrum_of([12, 6, 0], [2, 4, 0], cushion=2.0)
+    assert between_which(dropping(8.0), narrow)[1] == pytest.approx([5 / 6, 4 / 5])
+    for exact in between_which(dropping(0.0), spectrum):
+        assert exact == pytest.approx([0.75, 0.5])
+
+
+def test_only_what_surely_passes_goes():
+    spectrum = spectrum_of([94, 90.5, 50], [5, 8.5, 49], cushion=1.0)  # λ .94, .905, .5
+    assert sketched_cut(dropping(0.2), spectrum, cutoff=0.93).n_removed == 1
+    assert sketched_cut(dropping(2.0), spectrum, cutoff=0.93).cautions == ()  # whatever it dropped, .905 stays below
+    open_one = sketched_cut(dropping(2.0), spectrum, cutoff=0.9)
+    assert open_one.n_removed == 1
+    assert open_one.cautions == (
+        "The sketch of size 8 leaves open which directions read 0.9 or more: 1 surely do, 2 of those it holds may. "
+        "1 removed. Give it a larger size, or the spectrum a larger cushion.",
+    )
+    assert sketched_cut(dropping(99.0), spectrum, cutoff=0.9).n_removed == 0
+
+
+def test_behind_a_gap_a_direction_goes_where_it_surely_can_stand_apart():
+    spectrum = spectrum_of([94, 50, 1], [5, 49, 1], cushion=1.0)
+    assert cut(spectrum).cutoff == pytest.approx(0.94)
+    # It reads .936 at least: not its own value, but enough to stand apart.
+    assert sketched_cut(dropping(2.0), spectrum).n_removed == 1
+    assert sketched_cut(dropping(20.0), spectrum).n_removed == 0
+
+
+def test_a_number_is_taken_at_its_word_by_a_sketch_too():
+    spectrum = spectrum_of([94, 90.5, 50], [5, 8.5, 49], cushion=1.0)
+    assert sketched_cut(dropping(99.0), spectrum, n_remove=2) == cut(spectrum, n_remove=2)
