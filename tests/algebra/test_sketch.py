@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import subspace_angles
 
 from tests.algebra.by_hand import spectrum_of
-from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments
-from undistract.algebra import cut
+from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments, Spectrum
+from undistract.algebra import Evidence, cut
 from undistract.algebra.sketched_spectrum import between_which, sketch_in_words, sketched_cut, sketched_spectrum
 
 
@@ -204,6 +204,27 @@ def test_a_focus_of_a_sketch_says_how_to_learn_on():
     assert focus.fit_moments(focus.moments_ + more).moments_.n_sets == 6
 
 
+@pytest.mark.parametrize("prior", ["uniform", "by_size"])
+def test_a_sketch_of_a_few_rows_has_their_spectrum(prior):
+    sets = {m: np.random.default_rng(m).normal(size=(5, 4)) * [1.0, 2.0, 3.0, 0.0] + m for m in range(5)}
+    sets = {m: np.hstack([rows, np.full((len(rows), 1), 7.0)]) for m, rows in sets.items()}  # a constant feature
+    found, expected = sketched_spectrum(SketchedMoments.of(sets, prior)), Spectrum.of(Moments.of(sets, prior))
+    assert found.evidence == expected.evidence
+    assert found.n_moving == expected.n_moving == 3
+    assert found.cushion == pytest.approx(expected.cushion, rel=1e-12)
+    for name in ("distraction", "debiased", "unevenness", "origin"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    for one, other in ((found.patterns, expected.patterns), (found.filters, expected.filters)):
+        np.testing.assert_allclose(np.abs(one[:, :3]), np.abs(other[:, :3]), rtol=1e-8, atol=1e-10)
+
+
+def test_rows_that_never_vary_have_no_spectrum():
+    sketch = SketchedMoments.of(np.ones((3, 4, 5)), size=2)
+    spectrum = sketched_spectrum(sketch, cushion=0.5, absolute=True)
+    assert (spectrum.cushion, spectrum.n_moving, spectrum.patterns.shape) == (0.5, 0, (5, 0))
+    assert spectrum.evidence == Evidence.of(Moments.of(np.ones((3, 4, 5))), 0)
+
+
 def test_unevenness_is_exact_in_a_sketch():
     sets = {m: (1 + m) * np.random.default_rng(m).normal(size=(5 + m, 6)) * np.arange(1.0, 7.0) for m in range(4)}
     patterns = np.random.default_rng(9).normal(size=(6, 3))
@@ -258,6 +279,14 @@ def test_behind_a_gap_a_direction_goes_where_it_surely_can_stand_apart():
     # It reads .936 at least: not its own value, but enough to stand apart.
     assert sketched_cut(dropping(2.0), spectrum).n_removed == 1
     assert sketched_cut(dropping(20.0), spectrum).n_removed == 0
+
+
+def test_without_a_gap_only_the_automatic_cutoff_counts():
+    values = np.array([0.97, 0.93, 0.92, 0.91, 0.9001])
+    spectrum = spectrum_of(100 * values, 99 - 100 * values, cushion=1.0)
+    assert cut(spectrum).cutoff == 0.95
+    decision = sketched_cut(dropping(0.2), spectrum)  # the last may be above .9 or below, and nobody asks
+    assert (decision.n_removed, decision.cautions) == (1, ())
 
 
 def test_a_number_is_taken_at_its_word_by_a_sketch_too():

@@ -110,6 +110,13 @@ def test_an_anomaly_is_hidden_by_less_than_half_of_itself_or_of_a_normal_row():
     assert left([0.0, 0.0, 0.0]) == 2
 
 
+@pytest.mark.parametrize(("deviation", "n_removed"), [([0.71, 0.0, 0.70], 1), ([0.70, 0.0, 0.71], 0)])
+def test_an_anomaly_is_looked_at_whole_where_the_sets_removed_nothing(deviation, n_removed):
+    told = Taught([[0.0, 0.0, 300.0]])
+    assert teach(SPECTRUM, 0, told)[1] == 1
+    assert teach(SPECTRUM, 0, told + Taught([], protected=[deviation]))[1] == n_removed
+
+
 def test_only_what_moves_along_the_anomaly_is_given_back():
     turned, n_removed = protect(SPECTRUM, 2, np.array([[0.0, 0.0, 7.0]]))
     assert n_removed == 1
