@@ -41,6 +41,27 @@ def test_sets_weigh_as_the_prior_says(memory, prior, weights):
     assert moments.within == pytest.approx(np.diag([shares[0] + shares[2] * 2 / 3, shares[2] * 2]))
 
 
+def test_weights_in_order_find_their_sets_when_these_come_one_by_one():
+    pieces = {name: SetMoments.of(rows) for name, rows in SETS.items()}
+    assert Moments.of(pieces, [5.0, 1.0, 2.0]).weights.tolist() == [5.0, 1.0, 2.0]
+    mixed = {"a": SETS["a"], "b": pieces["b"], "c": SETS["c"], "d": pieces["c"]}
+    assert Moments.of(mixed, [5.0, 1.0, 2.0, 3.0]).weights.tolist() == [5.0, 1.0, 2.0, 3.0]
+
+
+def test_pieces_of_one_set_by_hand():
+    whole = SetMoments.of([[0.0, 1.0], [2.0, 1.0]]) + SetMoments.of([[7.0, 4.0]])
+    assert (whole.count, whole.mean.tolist()) == (3, [3.0, 2.0])
+    assert whole.scatter == pytest.approx(np.array([[26.0, 12.0], [12.0, 6.0]]))
+    wide = SetMoments.of(np.eye(2, 8)) + SetMoments.of(np.zeros((1, 8)))  # so few that they are kept
+    assert wide.deviations.shape == (3, 8)
+    assert wide.scatter[:2, :2] == pytest.approx(np.array([[2 / 3, -1 / 3], [-1 / 3, 2 / 3]]))
+    for wrong in (3, None, "b"):
+        with pytest.raises(TypeError):
+            whole + wrong
+    with pytest.raises(InputError, match="The other piece has 1 features, the others have 2"):
+        whole + SetMoments.of([[1.0]])
+
+
 @pytest.mark.parametrize("prior", [[1.0, 1.0], [1.0] * 4, {"a": 1.0, "b": 1.0}])
 def test_a_prior_for_other_sets_is_refused(prior):
     with pytest.raises(InputError, match="weight"):

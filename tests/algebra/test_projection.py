@@ -32,6 +32,8 @@ def test_what_is_left_of_a_row(removal, n_removed, coordinates):
     clean = np.where(np.arange(3) < n_removed, SPECTRUM.origin, ROW)
     np.testing.assert_allclose(projection.clean(ROW), clean, rtol=1e-12)
     np.testing.assert_allclose(projection.distracting(ROW), ROW - clean, atol=1e-12)
+    seen = np.where(np.arange(3) < n_removed, 0.0, ROW)
+    np.testing.assert_allclose(projection.visible(ROW), seen, rtol=1e-12, atol=1e-12)
 
 
 def test_a_soft_removal_shrinks_what_deviates_by_the_root_of_its_strength():

@@ -193,6 +193,17 @@ def test_two_sketches_of_three_rows_by_hand():
         assert noise_squared == pytest.approx([1 / 4, 1.0])
 
 
+def test_set_means_wander_by_how_much_each_set_varies_and_how_many_rows_it_has():
+    # Sets of 3 and 5 rows with variances 2 and 8 in one feature, of 1/2 each: noise = Σ P v/(n - 1)
+    three, five = np.array([[-1.0], [1.0], [0.0]]) * np.sqrt(3), np.array([[-2.0], [2.0], [-4.0], [4.0], [0.0]])
+    sketch = SketchedMoments.of({"a": three, "b": five, "one": [[9.0]]}, {"a": 1.0, "b": 1.0, "one": 2.0}, size=9)
+    inside = (2 + 8) / 4
+    assert sketch.rows_inside.T @ sketch.rows_inside == pytest.approx(np.array([[inside]]))
+    noise, noise_squared = sketch.wander(np.eye(1), np.array([inside]))
+    assert noise == pytest.approx([(2 / 2 + 8 / 4) / 4])
+    assert noise_squared == pytest.approx([(2 / 2 + 8 / 4) / 16])
+
+
 @quietly
 def test_a_focus_of_a_sketch_says_how_to_learn_on():
     sets = lit_sets(n_sets=6, width=30)
