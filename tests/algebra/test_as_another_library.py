@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from undistract import Moments, Spectrum
+from tests.algebra.by_hand import spectrum_of
+from undistract import InputError, Moments, Spectrum
 from undistract.algebra import Projection, gather_elsewhere, store
 from undistract.algebra.elsewhere import _thin_is_cheaper, denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
@@ -63,6 +64,23 @@ def test_without_sets_all_rows_are_one(kept_values, monkeypatch):
     assert (found.names, found.prior, found.counts.tolist()) == ((None,), "uniform", [17])
     np.testing.assert_allclose(found.within, np.cov(X.T, bias=True), rtol=1e-9)
     np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-14)
+
+
+def test_the_range_of_numbers_is_that_of_variances_not_of_their_sum(monkeypatch):
+    monkeypatch.setattr(store, "KEPT_VALUES", 0)
+    X = 1e144 * np.tile([[1.0], [-1.0]], (100, 1))
+    found = moments_on(X, np.repeat([0, 1], 100), "by_size", HERE)
+    assert found.within[0, 0] == pytest.approx(1e288)
+    with pytest.raises(InputError, match="leave the range of numbers"):
+        moments_on(100 * X, np.repeat([0, 1], 100), "by_size", HERE)
+
+
+def test_the_last_feature_may_be_the_one_that_gives_way():
+    projection = Projection.of(spectrum_of([1.0] * 399 + [99.0], [1.0] * 400, origin=np.arange(400.0)), 1)
+    X = np.random.default_rng(0).normal(size=(3, 400))
+    there = moved(projection, HERE, np.float64)
+    np.testing.assert_allclose(there(X), X[:, :399], atol=1e-12)
+    np.testing.assert_allclose(there.clean(X), np.hstack([X[:, :399], np.full((3, 1), 399.0)]), atol=1e-12)
 
 
 def test_a_device_without_doubles_sends_its_rows_home(monkeypatch):

@@ -301,6 +301,11 @@ def test_a_cutoff_above_what_rows_can_show_is_told_with_a_way_out():
     assert said.endswith("directions above it. Lower the cut-off.")
 
 
+def test_what_noise_would_put_above_the_cutoff_is_told_for_the_sizes_of_the_paper():
+    paper = readings(*np.full(784, 0.5), n_sets=954, n_rows=95_400)
+    assert "; pure noise would put 105 of 784 directions above it. " in cut(paper, cutoff=0.999).cautions[0]
+
+
 @pytest.mark.parametrize(("n_removed", "told"), [(8, False), (9, True)])
 def test_nine_of_ten_are_almost_everything(n_removed, told):
     decision = cut(readings(*np.linspace(0.5, 0.4, 10), n_rows=200_000), n_remove=n_removed)

@@ -174,6 +174,13 @@ def test_moments_that_do_not_fit_together_are_refused():
         3 + one
 
 
+def test_sets_too_far_apart_to_be_squared_are_refused_when_they_join(memory):
+    near, far = Moments.of({"a": [[0.0], [1.0]]}), Moments.of({"b": [[1e150], [1e150]]})
+    with pytest.raises(InputError, match="leave the range of numbers"):
+        near + far
+    assert (near + Moments.of({"b": [[1e140], [1e140]]})).between[0, 0] == pytest.approx(0.25e280)
+
+
 def test_taking_out_of_folded_sums_needs_the_set_itself(monkeypatch):
     monkeypatch.setattr(store, "KEPT_VALUES", 0)
     moments = Moments.of(SETS)

@@ -30,7 +30,6 @@ def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None)
     How sure: 9 directions can be told apart by 10 sets, 2 vary; a pure distractor would read about 0.991.
     """
     evidence = spectrum.evidence
-    removed = spectrum.distraction[: cut.n_removed]
     lines = [
         f"Learned from {_count(evidence.n_sets, 'set')} with {_count(evidence.n_rows, 'row')} "
         f"of {_count(spectrum.n_features, 'feature')}.",
@@ -40,7 +39,7 @@ def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None)
     if cut.rule in ("auto", "fixed") and cut.n_removed > spectrum.n_told:
         lines.append(_meaning(spectrum, cut))
     n_descriptive = spectrum.n_moving - cut.n_removed
-    following = f" (the next reads {spectrum.distraction[len(removed)]:.3f})" if n_descriptive else ""
+    following = f" (the next reads {spectrum.distraction[cut.n_removed]:.3f})" if n_descriptive else ""
     lines.append(
         f"Kept: {n_descriptive} descriptive{following}, {spectrum.n_constant} constant, where any change is news."
     )
