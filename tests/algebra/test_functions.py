@@ -53,6 +53,8 @@ def test_a_cushion_is_added_to_the_loss_of_all_rows():
         (one,) = rank_functions([np.asarray], sets, cushion=cushion)
         assert (one.name, one.within, one.total) == ("0: asarray", 2.0, 10.0)
         assert one.distraction == pytest.approx(expected)
+    (small,) = rank_functions([np.asarray], {name: 0.01 * np.array(rows) for name, rows in sets.items()})
+    assert (small.total, small.distraction) == pytest.approx((1e-3, 0.2))
     (nothing,) = rank_functions({"nothing": lambda x: 0 * x}, sets)
     assert nothing.distraction == 0.0
 

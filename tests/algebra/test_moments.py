@@ -120,7 +120,8 @@ def test_a_set_taken_out_again_was_never_there(memory):
     assert left.names == fresh.names
     for name in ("mean", "within", "between", "counts", "weights"):
         np.testing.assert_allclose(getattr(left, name), getattr(fresh, name), rtol=1e-9, atol=1e-9, err_msg=name)
-    np.testing.assert_allclose(left.unevenness(np.eye(2)), fresh.unevenness(np.eye(2)), rtol=1e-9, atol=1e-12)
+    patterns = np.array([[1.0, 3.0], [0.0, 4.0]])
+    np.testing.assert_allclose(left.unevenness(patterns), fresh.unevenness(patterns), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(left.wander(np.eye(2)), fresh.wander(np.eye(2)), rtol=1e-9, atol=1e-12)
 
 
@@ -130,9 +131,19 @@ def test_sums_alone_say_the_same_and_hold_no_row(memory):
     assert (sums.names, sums.prior) == (moments.names, moments.prior)
     for name in ("mean", "within", "between", "total", "counts", "weights"):
         np.testing.assert_allclose(getattr(sums, name), getattr(moments, name), rtol=1e-12, atol=1e-12, err_msg=name)
-    np.testing.assert_allclose(sums.unevenness(np.eye(2)), moments.unevenness(np.eye(2)), rtol=1e-12)
+    patterns = np.array([[1.0, 3.0], [0.0, 4.0]])
+    np.testing.assert_allclose(sums.unevenness(patterns), moments.unevenness(patterns), rtol=1e-12)
     np.testing.assert_allclose(sums.wander(np.eye(2)), moments.wander(np.eye(2)), rtol=1e-12)
     assert sums.origin.tolist() == sums.mean.tolist()
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 7])
+def test_set_means_wander_by_what_rows_vary_over_how_many_they_are(memory, n_rows):
+    X = np.random.default_rng(0).normal(size=(4, n_rows, 2))
+    moments, filters = Moments.of(X), np.array([[1.0, 2.0], [0.0, 1.0]])
+    inside = np.diag(filters.T @ moments.within @ filters)
+    for found in (moments.wander(filters), moments.wander(filters, inside)):  # of one size and weight it is a multiple
+        np.testing.assert_allclose(found, [inside / (n_rows - 1), inside / (n_rows - 1) / 4], rtol=1e-12)
 
 
 def test_a_set_can_be_had_back_while_its_rows_are_kept():
