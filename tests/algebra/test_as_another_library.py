@@ -137,6 +137,22 @@ def test_a_metric_that_is_singular_to_rounding_is_left_to_numpy():
             np.testing.assert_array_equal(one, other)
 
 
+def test_a_library_that_answers_with_nan_where_others_raise_is_left_to_numpy():
+    class Careless:
+        """numpy, but for a Cholesky factor whose last pivot is missing."""
+
+        __name__ = "careless"
+        linalg = SimpleNamespace(cholesky=lambda matrix: np.diag([1.0] * (len(matrix) - 1) + [np.nan]))
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    within, total = np.diag([1.0, 2.0, 3.0]), np.diag([4.0, 2.5, 3.0])
+    found, expected = dense_on(within, total, 1.0, Library(Careless(), "cpu", np.asarray)), dense(within, total, 1.0)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
 @pytest.mark.parametrize("n_features", [4, 400])
 @pytest.mark.parametrize("n_removed", [0, 1, 3])

@@ -212,6 +212,7 @@ def readings(*values, **more):
         ((0.8999, 0.5, 0.1), 0, 0.95),  # a gap, but below .9
         ((0.99, 0.94, 0.93, 0.5), 3, 0.93),  # the last gap counts
         ((0.99, 0.93, 0.5, 0.1), 2, 0.93),
+        ((0.99, 0.94, 0.93, 0.92), 1, 0.95),  # a gap behind the first says nothing about the others
         ((0.94, 0.9399, 0.9398), 0, 0.95),  # no gap behind them
         ((0.94,), 0, 0.95),  # nothing behind it to stand apart from
     ],

@@ -201,6 +201,21 @@ def test_taking_out_of_folded_sums_needs_the_set_itself(monkeypatch):
         moments.without("a", SetMoments.of(SETS["c"]))
 
 
+@pytest.mark.parametrize(("loud", "told"), [(3e7, True), (0.8e7, False)])
+def test_what_a_loud_set_leaves_is_refused_where_it_would_be_rounding(monkeypatch, loud, told):
+    """Of sums with sixteen digits, a ten millionth must be left: two calm sets beside one that varies 2e7 times more."""
+    monkeypatch.setattr(store, "KEPT_VALUES", 0)
+    rows = np.array([[-2.0], [2.0], [-1.0], [1.0], [0.0]]) / np.sqrt(2)  # variance 1
+    sets = {"a": rows, "b": rows, "loud": rows * np.sqrt(loud)}
+    moments = Moments.of(sets)
+    if told:
+        with pytest.raises(InputError, match="'loud' holds nearly all variation of feature 0"):
+            moments.without("loud", SetMoments.of(sets["loud"]))
+    else:
+        left = moments.without("loud", SetMoments.of(sets["loud"]))
+        assert left.within[0, 0] == pytest.approx(1.0, rel=1e-6)
+
+
 def test_no_sets_at_all_are_told():
     with pytest.raises(InputError, match="There are no sets"):
         Moments.of([])

@@ -151,6 +151,10 @@ def test_what_a_sketch_cannot_do_is_refused_with_words():
         Focus().fit_moments(SketchedMoments.of({"x": sets["day 0"]}))
 
 
+def test_a_sketch_may_hold_a_single_direction():
+    assert SketchedMoments.of(lit_sets(n_sets=3, width=5), size=1).rows_inside.shape[0] <= 2
+
+
 def test_weights_for_more_sets_than_there_are_are_refused():
     sets = lit_sets(n_sets=3, width=5)
     with pytest.raises(InputError, match="prior has 4 weights for 3 sets"):

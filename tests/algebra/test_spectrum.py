@@ -68,6 +68,8 @@ def test_one_set_or_sets_of_single_rows_cannot_be_learned_from():
     check_learnable(enough)
     with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
         check_learnable(one)
+    with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
+        Spectrum.of(one)
     with pytest.raises(InputError, match="Each of the 2 sets has a single row"):
         check_learnable(single)
 
