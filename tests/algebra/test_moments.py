@@ -203,7 +203,7 @@ def test_taking_out_of_folded_sums_needs_the_set_itself(monkeypatch):
 
 @pytest.mark.parametrize(("loud", "told"), [(3e7, True), (0.8e7, False)])
 def test_what_a_loud_set_leaves_is_refused_where_it_would_be_rounding(monkeypatch, loud, told):
-    """Of sums with sixteen digits, a ten millionth must be left: two calm sets beside one that varies 2e7 times more."""
+    """Of sixteen digits, seven may go: two calm sets stay beside one that varies twenty million times as much."""
     monkeypatch.setattr(store, "KEPT_VALUES", 0)
     rows = np.array([[-2.0], [2.0], [-1.0], [1.0], [0.0]]) / np.sqrt(2)  # variance 1
     sets = {"a": rows, "b": rows, "loud": rows * np.sqrt(loud)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.algebra.by_hand import spectrum_of
-from undistract import InputError
+from undistract import InputError, Moments, Spectrum
 from undistract.algebra import Taught
 from undistract.algebra.taught import ODDS, PATIENCE, protect, teach
 
@@ -67,6 +67,17 @@ def test_people_may_see_something_move_where_the_sets_never_did():
     assert np.abs(better.patterns[:, 0]) == pytest.approx([0, 0, np.sqrt(0.5 * (1 + y))], abs=1e-12)
     same, n_removed = teach(narrow, 0, Taught([[0.0, 1e-3, 0.0]]))
     assert (same.n_moving, same.patterns.shape, n_removed) == (2, (3, 2), 0)  # nothing new was seen
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
+def test_rounding_is_no_direction_that_people_saw(size):
+    plane = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 2)))[0]
+    rng = np.random.default_rng(0)
+    sets = [(rng.normal(size=2) + rng.normal(size=(9, 2))) @ plane.T for _ in range(6)]
+    spectrum = Spectrum.of(Moments.of(sets))
+    inside, outside = size * (plane @ [3.0, -1.0]), np.linalg.svd(plane.T)[2][-1]
+    assert spectrum.patterns.shape[1] == teach(spectrum, 0, Taught([inside]))[0].patterns.shape[1] == 2
+    assert teach(spectrum, 0, Taught([inside + 1e-3 * size * outside]))[0].patterns.shape[1] == 3
 
 
 def test_where_nothing_varies_nothing_is_learned():
