@@ -71,13 +71,14 @@ def test_people_may_see_something_move_where_the_sets_never_did():
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
 def test_rounding_is_no_direction_that_people_saw(size):
-    plane = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 2)))[0]
     rng = np.random.default_rng(0)
-    sets = [(rng.normal(size=2) + rng.normal(size=(9, 2))) @ plane.T for _ in range(6)]
-    spectrum = Spectrum.of(Moments.of(sets))
-    inside, outside = size * (plane @ [3.0, -1.0]), np.linalg.svd(plane.T)[2][-1]
-    assert spectrum.patterns.shape[1] == teach(spectrum, 0, Taught([inside]))[0].patterns.shape[1] == 2
-    assert teach(spectrum, 0, Taught([inside + 1e-3 * size * outside]))[0].patterns.shape[1] == 3
+    spectrum = Spectrum.of(Moments.of(rng.normal(size=(4, 2, 20)) + rng.normal(size=(4, 1, 20))))
+    known = spectrum.patterns.shape[1]
+    assert known == 7  # eight rows show no more
+    inside, outside = spectrum.patterns @ rng.normal(size=7), np.linalg.svd(spectrum.patterns)[0][:, -1]
+    for beyond, found in ((0.0, known), (1e-3, known + 1)):
+        better, _ = teach(spectrum, 0, Taught([size * (inside + beyond * outside)]))
+        assert better.patterns.shape[1] == found
 
 
 def test_where_nothing_varies_nothing_is_learned():
@@ -135,6 +136,7 @@ def test_only_what_moves_along_the_anomaly_is_given_back():
     assert turned.debiased == pytest.approx([0.5, 0.98, 0.25])
     assert turned.unevenness == pytest.approx([0.2, 0.1, 0.4])
     assert np.abs(turned.patterns) == pytest.approx(np.array([[np.sqrt(2), 0, 0], [0, 0, 2], [0, 10, 0]]), abs=1e-12)
+    assert protect(SPECTRUM, 2, np.array([[0.0, 0.0, 7.0], [0.0, 0.0, -9.0]]))[1] == 1  # twice the same
     both, n_removed = protect(SPECTRUM, 2, np.array([[0.0, 0.0, 7.0], [3.0, 0.0, 0.0], [0.0, 0.0, -9.0]]))
     assert n_removed == 0
     assert both.distraction == pytest.approx([0.98, 0.5, 0.25])  # the most distracting first again
