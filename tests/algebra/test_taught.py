@@ -42,6 +42,18 @@ def test_a_familiar_deviation_along_a_kept_feature(strength):
     assert better.variances is None
 
 
+@pytest.mark.parametrize("size", [1e4, 1e7, 1e9, 1e100])
+def test_what_lies_far_out_goes_and_leaves_what_it_does_not_read(size):
+    """A sensor that overflowed was called familiar: beside it I was lost in I + YᵀY, or its factor could not be had."""
+    better, n_removed = teach(SPECTRUM, 1, Taught([[size, size, 0.0]]))
+    # Its readings are as 1/√2 to 1/2. What is left reads 1/2 and -1/√2: 1 - λ is .5 and .75 there, by 1/3 and 2/3.
+    assert n_removed == 2
+    assert better.distraction == pytest.approx([1.0, 0.98, 1 / 3], rel=1e-5)
+    metric = np.diag([2.0, 4.0, 100.0])
+    assert better.filters[:, 1:].T @ metric @ better.filters[:, 1:] == pytest.approx(np.eye(2), abs=1e-5)
+    assert abs(better.filters[:, 2] @ [1.0, 1.0, 0.0]) < 1e-7  # it does not read what was told
+
+
 def test_a_modest_deviation_is_remembered_but_does_not_go():
     better, n_removed = teach(SPECTRUM, 1, Taught([[1.0, 0.0, 0.0]]))
     y = squared_reading(1.0, 2.0)
@@ -160,6 +172,8 @@ def test_nothing_to_protect_leaves_all_as_it_is():
         ({"familiar": [[1.0]], "strengths": [0.0]}, "one number above 0 for each"),
         ({"familiar": [[1.0]], "strengths": [float("inf")]}, "one number above 0 for each"),
         ({"familiar": [[float("nan")]]}, "holds nan"),
+        ({"familiar": [[1e150]]}, "leave the range of numbers"),
+        ({"familiar": [], "protected": [[1e150]]}, "leave the range of numbers"),
     ],
 )
 def test_what_cannot_be_taught_is_refused(given, words):
