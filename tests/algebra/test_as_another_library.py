@@ -56,6 +56,13 @@ def test_moments_are_those_of_numpy_however_blocks_are_cut(prior, counts, mixed,
     np.testing.assert_allclose(there.unevenness(np.eye(3)), here.unevenness(np.eye(3)), rtol=1e-9, atol=1e-12)
 
 
+def test_weights_for_other_sets_are_refused(monkeypatch):
+    monkeypatch.setattr(store, "KEPT_VALUES", 0)
+    X, labels = rows_of((5, 6))
+    with pytest.raises(InputError, match="prior has 3 weights for 2 sets"):
+        moments_on(X, labels, [1.0, 2.0, 3.0], HERE)
+
+
 @pytest.mark.parametrize("kept_values", [0, store.KEPT_VALUES])
 def test_without_sets_all_rows_are_one(kept_values, monkeypatch):
     monkeypatch.setattr(store, "KEPT_VALUES", kept_values)

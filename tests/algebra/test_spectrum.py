@@ -82,6 +82,14 @@ def test_what_is_no_cushion_is_refused(cushion):
     check_cushion(1e100)
 
 
+def test_an_absolute_cushion_may_be_as_large_as_a_variance():
+    moments = Moments.of([[[0.0], [1.0]], [[5.0], [6.0]]])
+    assert Spectrum.of(moments, cushion=1e200, absolute=True).cushion == 1e200
+    for cushion, absolute in ((1e200, False), (1e291, True)):
+        with pytest.raises(InputError, match="expected a number from 0 up"):
+            Spectrum.of(moments, cushion=cushion, absolute=absolute)
+
+
 @pytest.mark.parametrize("cushion", [0.0, 0.1])
 def test_three_features_that_do_not_mix(cushion):
     """Variances inside sets 1, 4 and 0; between sets, whose means are at the corners of a rectangle, 1, 0 and 9."""
