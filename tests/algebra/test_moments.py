@@ -153,6 +153,7 @@ def test_a_set_can_be_had_back_while_its_rows_are_kept():
         assert piece.count == expected.count
         np.testing.assert_allclose(piece.mean, expected.mean)
         np.testing.assert_allclose(piece.scatter, expected.scatter, atol=1e-12)
+        assert (piece.deviations is None) == (expected.deviations is None) == (len(rows) > 1)  # of two features
     with pytest.raises(InputError, match="no set 'd' in these moments; there are 'a', 'b', 'c'"):
         moments.piece("d")
 

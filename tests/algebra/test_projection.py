@@ -40,6 +40,7 @@ def test_a_soft_removal_shrinks_what_deviates_by_the_root_of_its_strength():
     soft = Projection.of(SPECTRUM, 1, "soft", strength=8 / 0.98)  # 1 + γ λ = 9
     np.testing.assert_allclose(soft(ROW), [[11.0, 24.0, 35.0]], rtol=1e-12)
     np.testing.assert_allclose(soft.clean(ROW), soft(ROW))
+    assert soft.n_out == 3
     np.testing.assert_allclose(soft.back(soft(ROW)), ROW, rtol=1e-12)
     np.testing.assert_allclose(soft.visible(ROW - SPECTRUM.origin), [[1.0, 4.0, 5.0]], rtol=1e-12)
     np.testing.assert_allclose(soft.lift(np.array([[1.0, 4.0, 5.0]])), [[3.0, 4.0, 5.0]], rtol=1e-12)
@@ -99,8 +100,9 @@ def test_what_cannot_be_removed_is_refused():
     for removal in ("cut", None, ["eigen"]):
         with pytest.raises(InputError, match=r"removal is .* expected one of 'kept_span', 'eigen', 'oblique', 'soft'"):
             Projection.of(SPECTRUM, 1, removal)
-    with pytest.raises(InputError, match="strength is -1"):
-        Projection.of(SPECTRUM, 1, "soft", -1)
+    for removal in ("soft", "kept_span"):
+        with pytest.raises(InputError, match="strength is -1"):
+            Projection.of(SPECTRUM, 1, removal, -1)
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 2, 5])

@@ -82,6 +82,28 @@ def test_what_is_no_cushion_is_refused(cushion):
     check_cushion(1e100)
 
 
+@pytest.mark.parametrize("n_features", [2, 50])  # from matrices, and from the rows themselves
+@pytest.mark.parametrize("absolute", [False, True])
+def test_where_nothing_varies_there_is_no_direction(n_features, absolute):
+    spectrum = Spectrum.of(Moments.of(np.full((3, 4, n_features), 7.0)), cushion=0.5, absolute=absolute)
+    assert spectrum.patterns.shape == spectrum.filters.shape == (n_features, 0)
+    assert (spectrum.n_moving, spectrum.n_directions, spectrum.evidence.n_directions) == (0, 0, 0)
+    assert spectrum.cushion == (0.5 if absolute else 0.0)
+    assert spectrum.variances == Variances(0.0, 0.0, 0.0)
+
+
+def test_few_rows_and_many_count_directions_and_variances_alike():
+    rows = np.random.default_rng(0).normal(size=(3, 4, 60))
+    few, many = Moments.of(rows), Moments.of(rows).without_rows()
+    one, other = Spectrum.of(few, cushion=0.0), Spectrum.of(many, cushion=0.0)
+    assert one.evidence == other.evidence
+    assert one.evidence.n_directions == 11
+    for name in ("total", "within", "mean"):
+        assert getattr(one.variances, name) == pytest.approx(getattr(other.variances, name), rel=1e-12)
+    assert one.variances.total == pytest.approx(np.trace(few.total))
+    assert one.variances.within == pytest.approx(np.trace(few.within))
+
+
 def test_an_absolute_cushion_may_be_as_large_as_a_variance():
     moments = Moments.of([[[0.0], [1.0]], [[5.0], [6.0]]])
     assert Spectrum.of(moments, cushion=1e200, absolute=True).cushion == 1e200
