@@ -96,9 +96,11 @@ def test_a_device_without_doubles_sends_its_rows_home(monkeypatch):
     narrow = Library(SimpleNamespace(__array_namespace_info__=lambda: kinds, __name__="narrow"), "gpu", np.asarray)
     assert (narrow.float64, narrow.dtypes, narrow.key) == (None, [np.float32], ("narrow", "gpu"))
     X, labels = rows_of((5, 6))
+    X[labels == 1] *= 9  # uneven sets
     found = moments_on(X.astype(np.float32), labels, "uniform", narrow)
     expected = Moments.of_labelled(X.astype(np.float32), labels)
     np.testing.assert_array_equal(found.within, expected.within)
+    assert expected.unevenness(np.eye(3)).min() > 0.1
     np.testing.assert_array_equal(found.unevenness(np.eye(3)), expected.unevenness(np.eye(3)))
     within, total = np.diag([1.0, 2.0]), np.diag([4.0, 2.5])
     for one, other in zip(dense_on(within, total, 0.5, narrow), dense(within, total, 0.5), strict=True):
