@@ -283,6 +283,17 @@ def test_a_connection_is_set_up_so_that_a_power_cut_loses_nothing(path):
     assert told == ["delete", 3, 0, 1]  # 3 is EXTRA
 
 
+def test_a_write_ahead_log_of_another_program_is_given_up(path):
+    """With it a review would be two files, and a copy of one of them half a review."""
+    fill(path, 3)
+    other = sqlite3.connect(path)
+    assert other.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    other.close()
+    with ReviewStore.open(path) as store:
+        store.record(verdict(99))
+        assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def open_files(path):
     if not Path("/proc/self/fd").exists():
         pytest.skip("which files are open is told by Linux")
@@ -296,9 +307,11 @@ def test_a_store_that_is_closed_lets_go_of_its_file(path):
     assert open_files(path) == []
 
 
-@pytest.mark.parametrize("content", [b"set,row,after\n" * 1000, b""], ids=["another kind", "no review"])
-def test_a_file_that_is_refused_is_let_go(path, content):
-    path.write_bytes(content)
+@pytest.mark.parametrize("kind", ["another kind", "no review", "damaged"])
+def test_a_file_that_is_refused_is_let_go(path, kind):
+    fill(path)
+    whole = path.read_bytes()
+    path.write_bytes({"another kind": b"set,row,after\n" * 1000, "no review": b"", "damaged": whole[:-5000]}[kind])
     with pytest.raises(FileError) as refusal:
         ReviewStore.open(path, create=False)
     assert open_files(path) == [], refusal
