@@ -176,12 +176,13 @@ def test_a_sketch_that_dropped_nothing_says_so_in_one_sentence():
 
 
 def test_two_sketches_of_three_rows_by_hand():
-    sets = {"a": [[1.0, 0.0], [3.0, 0.0]], "b": [[0.0, 6.0]]}
-    for sketch in (
-        SketchedMoments.of(sets, {"a": 1.0, "b": 3.0}, size=4),
-        SketchedMoments.of({"a": sets["a"]}, {"a": 1.0}, size=4)
-        + SketchedMoments.of({"b": sets["b"]}, {"b": 3.0}, size=4),
-    ):
+    sets, prior = {"a": [[1.0, 0.0], [3.0, 0.0]], "b": [[0.0, 6.0]]}, {"a": 1.0, "b": 3.0}
+    one, other = (SketchedMoments.of({name: rows}, prior, size=4) for name, rows in sets.items())
+    with pytest.raises(InputError, match="'a' is already in these moments"):
+        one + one
+    with pytest.raises(TypeError):
+        one + 3
+    for sketch in (SketchedMoments.of(sets, prior, size=4), one + other):
         assert sketch.mean.tolist() == pytest.approx([2 / 4, 18 / 4])
         assert sketch.rows_inside.T @ sketch.rows_inside == pytest.approx(np.diag([1 / 4, 0.0]))
         # 1/4 · 3/4 of the squared step (-2, 6) from one mean to the other
@@ -229,6 +230,7 @@ def test_a_sketch_of_a_few_rows_has_their_spectrum(prior):
     assert found.cushion == pytest.approx(expected.cushion, rel=1e-12)
     for name in ("distraction", "debiased", "unevenness", "origin"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(4), atol=1e-9)
     np.testing.assert_allclose(found.patterns @ found.patterns.T, expected.patterns @ expected.patterns.T, atol=1e-9)
     for one, other in ((found.patterns, expected.patterns), (found.filters, expected.filters)):
         np.testing.assert_allclose(np.abs(one[:, :3]), np.abs(other[:, :3]), rtol=1e-8, atol=1e-10)
