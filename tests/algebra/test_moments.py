@@ -146,6 +146,14 @@ def test_set_means_wander_by_what_rows_vary_over_how_many_they_are(memory, n_row
         np.testing.assert_allclose(found, [inside / (n_rows - 1), inside / (n_rows - 1) / 4], rtol=1e-12)
 
 
+def test_set_means_wander_by_the_weights_of_the_sets(memory):
+    """Sets of 2 and 4 rows with scatters 2 and 4 · 81 in the first feature, of 1/4 and 1/2; one row shows none."""
+    moments = Moments.of(uneven_sets(), {"calm": 1.0, "wild": 2.0, "one": 1.0})
+    noise, noise_squared = moments.wander(np.array([[1.0], [0.0]]))
+    assert noise == pytest.approx([1 / 4 * 2 / 2 + 1 / 2 * 324 / 12])
+    assert noise_squared == pytest.approx([1 / 16 * 2 / 2 + 1 / 4 * 324 / 12])
+
+
 def test_a_set_can_be_had_back_while_its_rows_are_kept():
     moments = Moments.of(SETS)
     for name, rows in SETS.items():

@@ -231,6 +231,7 @@ def test_a_sketch_of_a_few_rows_has_their_spectrum(prior):
     for name in ("distraction", "debiased", "unevenness", "origin"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12, err_msg=name)
     np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(found.filters[4], 0.0, atol=1e-12)  # nothing reads the constant one
     np.testing.assert_allclose(found.patterns @ found.patterns.T, expected.patterns @ expected.patterns.T, atol=1e-9)
     for one, other in ((found.patterns, expected.patterns), (found.filters, expected.filters)):
         np.testing.assert_allclose(np.abs(one[:, :3]), np.abs(other[:, :3]), rtol=1e-8, atol=1e-10)
