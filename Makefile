@@ -9,7 +9,7 @@ HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
 TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 
-.PHONY: help demo test check docs laws fuzz soak release-check paper quality bench format clean
+.PHONY: help demo test check docs laws fuzz soak mutants release-check paper quality bench format clean
 
 help:
 	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
@@ -19,6 +19,7 @@ help:
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     bombs, 5000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
 	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
+	@echo "make mutants  every statement of algebra and review made wrong, one at a time: does a test notice? (an hour or two)"
 	@echo "make release-check   wheel and sdist built; the wheel alone in an empty environment runs the demo (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
@@ -60,6 +61,10 @@ soak: $(VENV)/test+dask.ready
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --fold 100000
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --review
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.checkpoints --kills 50
+
+mutants: $(VENV)/test+mutants.ready
+	$(BIN)/python -m tests.campaigns.mutants --room algebra --save out/mutants_algebra.csv
+	$(BIN)/python -m tests.campaigns.mutants --room review --save out/mutants_review.csv
 
 release-check: $(VENV)/test+check.ready
 	$(BIN)/python -m tests.campaigns.release --python "$(PYTHON)"

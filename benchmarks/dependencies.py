@@ -52,6 +52,7 @@ WHY = {
     "playwright": "tests in a real browser",
     "schemathesis": "tests of the API against its schema",
     "atheris": "fuzzing of our parsers",
+    "coverage": "which test reaches which line, for mutants",
     "pooch": "downloads with a checksum",
     "markdown-it-py": "the paper's page",
     "sphinx": "the documentation site",

@@ -1,13 +1,18 @@
 """Which directions go, and what is said when the evidence is thin."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from tests.algebra.by_hand import spectrum_of
 from undistract import EvidenceWarning, Focus, InputError, Moments, Spectrum
 from undistract.algebra import Evidence, cut
+from undistract.algebra.cutoff import needed
+from undistract.algebra.leading import Wanted
+from undistract.algebra.spectrum import Variances
 
 
 def noise(n_sets, n_rows, n_features, seed=0):
@@ -189,3 +194,127 @@ def test_cut_can_be_asked_directly():
     decision = cut(Spectrum.of(Moments.of_labelled(X, sets)), n_remove=2)
     assert (decision.n_removed, decision.rule) == (2, "number")
     assert decision.cutoff == pytest.approx(Spectrum.of(Moments.of_labelled(X, sets)).distraction[1])
+
+
+def readings(*values, **more):
+    """A spectrum with these distractions, by hand: features that do not mix, each with a variance of 1."""
+    return spectrum_of(values, [1 - value for value in values], **more)
+
+
+@pytest.mark.parametrize(
+    ("values", "n_removed", "cutoff"),
+    [
+        ((0.95, 0.9499, 0.9498), 1, 0.95),  # what reads just that goes
+        ((0.97, 0.96, 0.5), 2, 0.95),
+        ((0.9, 0.8, 0.7), 1, 0.9),  # stands apart: 1 - λ doubles
+        ((0.92, 0.88, 0.86), 1, 0.92),  # grows by half, just enough
+        ((0.92, 0.89, 0.87), 0, 0.95),  # grows by less
+        ((0.8999, 0.5, 0.1), 0, 0.95),  # a gap, but below .9
+        ((0.99, 0.94, 0.93, 0.5), 3, 0.93),  # the last gap counts
+        ((0.99, 0.93, 0.5, 0.1), 2, 0.93),
+        ((0.99, 0.94, 0.93, 0.92), 1, 0.95),  # a gap behind the first says nothing about the others
+        ((0.94, 0.9399, 0.9398), 0, 0.95),  # no gap behind them
+        ((0.94,), 0, 0.95),  # nothing behind it to stand apart from
+    ],
+)
+def test_the_automatic_rule_by_hand(values, n_removed, cutoff):
+    decision = cut(readings(*values))
+    assert (decision.n_removed, decision.rule) == (n_removed, "auto")
+    assert decision.cutoff == pytest.approx(cutoff, rel=1e-12)
+
+
+def test_where_only_the_first_directions_are_known_the_next_leaves_a_gap():
+    whole = readings(0.93, 0.92, 0.91, 0.91)
+    first = {name: getattr(whole, name)[..., :2] for name in ("distraction", "debiased", "filters", "patterns")}
+    variances = Variances(total=4.0, within=3.67, mean=1.0)
+    known = replace(whole, **first, unevenness=np.zeros(2), n_moving=2, variances=variances)
+    assert (cut(known).n_removed, cut(known).cutoff) == (2, pytest.approx(0.92))
+    assert cut(whole).n_removed == 0  # known as a whole, there is none
+
+
+def test_with_few_sets_half_goes_at_most_and_only_what_varies_alike():
+    values = (0.99, 0.98, 0.97, 0.93, 0.5)
+    few = {"n_sets": 3, "n_rows": 600}
+    even, border, uneven = (readings(*values, **few, unevenness=np.full(5, u)) for u in (0.0, 0.25, 0.2501))
+    assert [cut(one).n_removed for one in (even, border, uneven)] == [2, 2, 0]
+    assert [cut(one, cutoff=0.97).n_removed for one in (even, uneven)] == [3, 3]  # asked for, they go
+    assert {cut(one).cutoff for one in (even, uneven)} == {0.95}  # gaps do not count
+    # The others may be as uneven as they like.
+    assert cut(readings(*values, **few, unevenness=np.array([0.0, 0.0, 0.0, 9.0, 9.0]))).n_removed == 2
+    said = " ".join(cut(uneven).cautions)
+    assert "would have removed 3 directions with 60% of all variation; with so few sets it keeps 3 of them, " in said
+    assert (
+        "they vary in some sets and rest in others (unevenness 0.25, at most 0.25 goes by itself). Set n_remo" in said
+    )
+    said = " ".join(cut(even).cautions)
+    assert "with so few sets it keeps 1 of them. Set n_remove" in said
+    assert cut(readings(0.5, 0.4, 0.3, 0.2, 0.1, **few, unevenness=np.full(5, 9.0))).n_removed == 0
+
+
+def test_few_sets_are_told_with_how_much_is_silent():
+    (said,) = cut(readings(0.5, 0.4, 0.3, 0.2, n_sets=3, n_rows=600)).cautions
+    assert said.startswith(
+        "3 sets can describe at most 2 directions; at least 2 of the 4 that vary would read high for lack of evidence. "
+        "0 removed, with 0% of all variation."
+    )
+    assert cut(readings(0.5, 0.4, 0.3, 0.2, n_sets=5, n_rows=600)).cautions == ()
+
+
+def test_a_number_may_take_all_that_varies_inside_sets_and_none():
+    spectrum = spectrum_of([3, 2, 0], [1, 2, 5])
+    assert [cut(spectrum, n_remove=n).n_removed for n in (0, 1, 2)] == [0, 1, 2]
+    assert [cut(spectrum, n_remove=n).cutoff for n in (0, 1, 2)] == [1.0, 0.75, 0.5]
+    with pytest.raises(InputError, match="n_remove is 3, but only 2 of 3 directions vary inside sets"):
+        cut(spectrum, n_remove=3)
+    assert cut(spectrum, n_remove=1).cautions == ()
+
+
+def test_settings_that_make_no_sense_are_refused_whatever_the_spectrum():
+    for settings in ({"cutoff": 0}, {"cutoff": 1.01}, {"cutoff": "best"}, {"n_remove": -1}, {"n_remove": True}):
+        with pytest.raises(InputError, match=f"{next(iter(settings))} is"):
+            cut(readings(0.9, 0.1), **settings)
+    assert cut(readings(1.0, 0.1), cutoff=1).n_removed == 1  # both ends are allowed
+    assert cut(readings(0.9, 0.1), n_remove=0).n_removed == 0
+
+
+def test_what_must_be_known_to_decide():
+    assert needed(0.97, None) == Wanted(least=0.97)
+    assert needed("auto", 3) == Wanted(least=np.inf, number=3)
+    automatic = needed("auto", None)
+    # From .9 on a direction can stand apart, of those whose 1 - λ is at most half as large again.
+    assert (automatic.least, automatic.number, automatic.silent) == (pytest.approx(0.85), 0, 0.95)
+
+
+def test_nothing_that_varies_is_nothing_to_ignore():
+    nothing = Spectrum.unknown(Moments.of(np.ones((2, 3, 2))))
+    assert cut(nothing).cautions == ("Nothing varies in these sets, so there is nothing to ignore.",)
+
+
+def test_a_cutoff_above_what_rows_can_show_is_told_with_a_way_out():
+    few = readings(0.5, 0.4, n_rows=2000)  # ten rows a set: a pure distractor reads .9
+    assert cut(few, cutoff=0.9).cautions == ()
+    (said,) = cut(few, cutoff=0.96).cautions
+    assert "With about 10 rows per set even a pure distractor reads about 0.900, below the cut-off 0.96; " in said
+    assert said.endswith(
+        "pure noise would put 0 of 2 directions above it. Give more than 25 rows per set, or lower the cut-off."
+    )
+    (said,) = cut(few, cutoff=1.0).cautions
+    assert said.endswith("directions above it. Lower the cut-off.")
+
+
+def test_what_noise_would_put_above_the_cutoff_is_told_for_the_sizes_of_the_paper():
+    paper = readings(*np.full(784, 0.5), n_sets=954, n_rows=95_400)
+    assert "; pure noise would put 105 of 784 directions above it. " in cut(paper, cutoff=0.999).cautions[0]
+
+
+@pytest.mark.parametrize(("n_removed", "told"), [(8, False), (9, True)])
+def test_nine_of_ten_are_almost_everything(n_removed, told):
+    decision = cut(readings(*np.linspace(0.5, 0.4, 10), n_rows=200_000), n_remove=n_removed)
+    expected = (
+        f"{n_removed} of 10 directions that vary are removed, with {n_removed}0% of all variation: little is left"
+    )
+    assert [said.startswith(expected) for said in decision.cautions] == [True] * told
+
+
+def test_one_of_one_that_varies_is_not_almost_everything():
+    assert cut(spectrum_of([1, 0], [1, 1]), n_remove=1).cautions == ()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from undistract import InputError, Moments, Spectrum, rank_functions
+from undistract import InputError, Moments, SetMoments, Spectrum, rank_functions
 
 RNG = np.random.default_rng(0)
 SETS = {m: RNG.normal([3 * m, 1.0, -1.0], [2.0, 1.0, 0.0], size=(100, 3)) for m in range(1, 11)}
@@ -45,6 +45,41 @@ def test_linear_functions_are_read_off_the_moments():
 def test_a_function_that_loses_rows_is_refused_by_name():
     with pytest.raises(InputError, match="'halved' turned 100 rows into shape"):
         rank_functions({"halved": lambda x: x[::2]}, SETS)
+
+
+def test_a_cushion_is_added_to_the_loss_of_all_rows():
+    sets = {"a": [[0.0], [2.0]], "b": [[4.0], [6.0]]}  # within 1, total 5: twice that as mean squared distances
+    for cushion, expected in ((0.0, 0.2), (10.0, 0.1)):
+        (one,) = rank_functions([np.asarray], sets, cushion=cushion)
+        assert (one.name, one.within, one.total) == ("0: asarray", 2.0, 10.0)
+        assert one.distraction == pytest.approx(expected)
+    (small,) = rank_functions([np.asarray], {name: 0.01 * np.array(rows) for name, rows in sets.items()})
+    assert (small.total, small.distraction) == pytest.approx((1e-3, 0.2))
+    (nothing,) = rank_functions({"nothing": lambda x: 0 * x}, sets)
+    assert nothing.distraction == 0.0
+
+
+def test_a_function_may_give_one_value_or_a_row_for_each_and_nothing_else():
+    sets = {"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 2))}
+    assert len(rank_functions([lambda x: x, lambda x: x[:, 0]], sets)) == 2
+    for wrong in (lambda x: x[:, :, None], lambda x: x[0, 0], lambda x: x[1:]):
+        with pytest.raises(InputError, match="expected one value or row for each"):
+            rank_functions({"wrong": wrong}, sets)
+
+
+@pytest.mark.parametrize("functions", [np.tanh, 7, None])
+def test_one_function_alone_is_refused(functions):
+    with pytest.raises(InputError, match="functions came as one thing"):
+        rank_functions(functions, SETS)
+
+
+def test_functions_need_rows_sets_and_a_cushion_that_make_sense():
+    with pytest.raises(InputError, match="A function needs the rows themselves"):
+        rank_functions([np.tanh], {"a": SetMoments.of([[1.0]]), "b": SetMoments.of([[2.0]])})
+    with pytest.raises(InputError, match="1 set cannot show"):
+        rank_functions([np.tanh], {"a": [[1.0], [2.0]]})
+    with pytest.raises(InputError, match="cushion is -1"):
+        rank_functions([np.tanh], SETS, cushion=-1)
 
 
 def test_a_large_cushion_is_option_1_the_top_of_within():

@@ -1,11 +1,15 @@
 """A sketch in the hands of `Focus`: it finds what all rows show, says how sure it is, and refuses what it cannot do."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments
-from undistract.algebra.sketched_spectrum import between_which, sketched_spectrum
+from tests.algebra.by_hand import spectrum_of
+from undistract import EvidenceWarning, Focus, InputError, Moments, SetMoments, SketchedMoments, Spectrum
+from undistract.algebra import Evidence, cut
+from undistract.algebra.sketched_spectrum import between_which, sketch_in_words, sketched_cut, sketched_spectrum
 
 
 def lit_sets(n_sets=60, n_rows=40, width=400, seed=0, mixed=True):
@@ -147,6 +151,64 @@ def test_what_a_sketch_cannot_do_is_refused_with_words():
         Focus().fit_moments(SketchedMoments.of({"x": sets["day 0"]}))
 
 
+def test_a_sketch_may_hold_a_single_direction():
+    assert SketchedMoments.of(lit_sets(n_sets=3, width=5), size=1).rows_inside.shape[0] <= 2
+
+
+def test_weights_for_more_sets_than_there_are_are_refused():
+    sets = lit_sets(n_sets=3, width=5)
+    with pytest.raises(InputError, match="prior has 4 weights for 3 sets"):
+        SketchedMoments.of(sets, [1.0, 2.0, 3.0, 4.0])
+    assert SketchedMoments.of(sets, [1.0, 2.0, 3.0]).weights.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("cushion", [-1.0, float("nan"), True, "large"])
+def test_a_cushion_that_is_no_variance_is_refused(cushion):
+    with pytest.raises(InputError, match="cushion is"):
+        sketched_spectrum(SketchedMoments.of(lit_sets(n_sets=3, width=5)), cushion=cushion)
+
+
+def test_a_sketch_that_dropped_nothing_says_so_in_one_sentence():
+    sketch = SketchedMoments.of(lit_sets(n_sets=3, width=5), size=60)  # room for all of the 120 rows
+    assert sketch_in_words(sketch, sketched_spectrum(sketch)) == (
+        "Sketch: size 60; it dropped nothing, so all of this is exact."
+    )
+
+
+def test_two_sketches_of_three_rows_by_hand():
+    sets, prior = {"a": [[1.0, 0.0], [3.0, 0.0]], "b": [[0.0, 6.0]]}, {"a": 1.0, "b": 3.0}
+    one, other = (SketchedMoments.of({name: rows}, prior, size=4) for name, rows in sets.items())
+    with pytest.raises(InputError, match="'a' is already in these moments"):
+        one + one
+    with pytest.raises(TypeError):
+        one + 3
+    for sketch in (SketchedMoments.of(sets, prior, size=4), one + other):
+        assert sketch.mean.tolist() == pytest.approx([2 / 4, 18 / 4])
+        assert sketch.rows_inside.T @ sketch.rows_inside == pytest.approx(np.diag([1 / 4, 0.0]))
+        # 1/4 · 3/4 of the squared step (-2, 6) from one mean to the other
+        assert sketch.rows_apart.T @ sketch.rows_apart == pytest.approx(
+            3 / 16 * np.array([[4.0, -12.0], [-12.0, 36.0]])
+        )
+        assert sketch.variances == pytest.approx([1 / 4 + 12 / 16, 108 / 16])
+        assert (sketch.dropped, sketch.dropped_apart, sketch.held) == (0.0, 0.0, pytest.approx(1.0))
+        assert sketch.bound == pytest.approx(1 / 4 / 5)  # trace over size + 1
+        assert sketch.traces.tolist() == [2.0, 0.0]
+        noise, noise_squared = sketch.wander(np.eye(2), np.array([1.0, 4.0]))
+        assert noise == pytest.approx([1.0, 4.0])  # of two rows: as much as they vary
+        assert noise_squared == pytest.approx([1 / 4, 1.0])
+
+
+def test_set_means_wander_by_how_much_each_set_varies_and_how_many_rows_it_has():
+    # Sets of 3 and 5 rows with variances 2 and 8 in one feature, of 1/2 each: noise = Σ P v/(n - 1)
+    three, five = np.array([[-1.0], [1.0], [0.0]]) * np.sqrt(3), np.array([[-2.0], [2.0], [-4.0], [4.0], [0.0]])
+    sketch = SketchedMoments.of({"a": three, "b": five, "one": [[9.0]]}, {"a": 1.0, "b": 1.0, "one": 2.0}, size=9)
+    inside = (2 + 8) / 4
+    assert sketch.rows_inside.T @ sketch.rows_inside == pytest.approx(np.array([[inside]]))
+    noise, noise_squared = sketch.wander(np.eye(1), np.array([inside]))
+    assert noise == pytest.approx([(2 / 2 + 8 / 4) / 4])
+    assert noise_squared == pytest.approx([(2 / 2 + 8 / 4) / 16])
+
+
 @quietly
 def test_a_focus_of_a_sketch_says_how_to_learn_on():
     sets = lit_sets(n_sets=6, width=30)
@@ -156,3 +218,96 @@ def test_a_focus_of_a_sketch_says_how_to_learn_on():
         focus.partial_fit(sets[names[4]], sets=["new"] * 40)
     more = SketchedMoments.of({name: sets[name] for name in names[4:]}, size=8)
     assert focus.fit_moments(focus.moments_ + more).moments_.n_sets == 6
+
+
+@pytest.mark.parametrize("prior", ["uniform", "by_size"])
+def test_a_sketch_of_a_few_rows_has_their_spectrum(prior):
+    sets = {m: np.random.default_rng(m).normal(size=(5, 4)) * [1.0, 2.0, 3.0, 0.0] + m for m in range(5)}
+    sets = {m: np.hstack([rows, np.full((len(rows), 1), 7.0)]) for m, rows in sets.items()}  # a constant feature
+    found, expected = sketched_spectrum(SketchedMoments.of(sets, prior)), Spectrum.of(Moments.of(sets, prior))
+    assert found.evidence == expected.evidence
+    assert found.n_moving == expected.n_moving == 3
+    assert found.cushion == pytest.approx(expected.cushion, rel=1e-12)
+    for name in ("distraction", "debiased", "unevenness", "origin"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(found.filters.T @ found.patterns, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(found.filters[4], 0.0, atol=1e-12)  # nothing reads the constant one
+    np.testing.assert_allclose(found.patterns @ found.patterns.T, expected.patterns @ expected.patterns.T, atol=1e-9)
+    for one, other in ((found.patterns, expected.patterns), (found.filters, expected.filters)):
+        np.testing.assert_allclose(np.abs(one[:, :3]), np.abs(other[:, :3]), rtol=1e-8, atol=1e-10)
+
+
+def test_rows_that_never_vary_have_no_spectrum():
+    sketch = SketchedMoments.of(np.ones((3, 4, 5)), size=2)
+    spectrum = sketched_spectrum(sketch, cushion=0.5, absolute=True)
+    assert (spectrum.cushion, spectrum.n_moving, spectrum.patterns.shape) == (0.5, 0, (5, 0))
+    assert spectrum.evidence == Evidence.of(Moments.of(np.ones((3, 4, 5))), 0)
+
+
+def test_unevenness_is_exact_in_a_sketch():
+    sets = {m: (1 + m) * np.random.default_rng(m).normal(size=(5 + m, 6)) * np.arange(1.0, 7.0) for m in range(4)}
+    patterns = np.random.default_rng(9).normal(size=(6, 3))
+    for prior in ("uniform", "by_size"):
+        expected = Moments.of(sets, prior).unevenness(patterns)
+        assert expected.min() > 0.1
+        sketch = SketchedMoments.of(sets, prior, size=2)
+        np.testing.assert_allclose(sketch.unevenness(patterns), expected, rtol=1e-10)
+        spectrum = sketched_spectrum(sketch)
+        np.testing.assert_allclose(
+            spectrum.unevenness, Moments.of(sets, prior).unevenness(spectrum.patterns), rtol=1e-10
+        )
+
+
+def dropping(dropped, apart=0.0):
+    """What the cut asks of a sketch."""
+    return SimpleNamespace(size=8, dropped=dropped, dropped_apart=apart)
+
+
+def test_what_a_sketch_leaves_open_by_hand():
+    # λ .75 and .5: odds 3 and 1, at a cushion of 2. It dropped 4, of which half is given back: one more or less.
+    spectrum = spectrum_of([12, 6], [2, 4], cushion=2.0)
+    low, high = between_which(dropping(4.0), spectrum)
+    assert low == pytest.approx([2 / 3, 0.0])
+    assert high == pytest.approx([4 / 5, 2 / 3])
+    low, high = between_which(dropping(4.0, apart=2.0), spectrum)  # sets may differ by one cushion more
+    assert low == pytest.approx([1 / 2, 0.0])
+    assert high == pytest.approx([4 / 5, 2 / 3])
+    # Beyond a sketch that does not hold all features, every direction may read as much as was given back.
+    narrow = spectrum_of([12, 6, 0], [2, 4, 0], cushion=2.0)
+    assert between_which(dropping(8.0), narrow)[1] == pytest.approx([5 / 6, 4 / 5])
+    for exact in between_which(dropping(0.0), spectrum):
+        assert exact == pytest.approx([0.75, 0.5])
+
+
+def test_only_what_surely_passes_goes():
+    spectrum = spectrum_of([94, 90.5, 50], [5, 8.5, 49], cushion=1.0)  # λ .94, .905, .5
+    assert sketched_cut(dropping(0.2), spectrum, cutoff=0.93).n_removed == 1
+    assert sketched_cut(dropping(2.0), spectrum, cutoff=0.93).cautions == ()  # whatever it dropped, .905 stays below
+    open_one = sketched_cut(dropping(2.0), spectrum, cutoff=0.9)
+    assert open_one.n_removed == 1
+    assert open_one.cautions == (
+        "The sketch of size 8 leaves open which directions read 0.9 or more: 1 surely do, 2 of those it holds may. "
+        "1 removed. Give it a larger size, or the spectrum a larger cushion.",
+    )
+    assert sketched_cut(dropping(99.0), spectrum, cutoff=0.9).n_removed == 0
+
+
+def test_behind_a_gap_a_direction_goes_where_it_surely_can_stand_apart():
+    spectrum = spectrum_of([94, 50, 1], [5, 49, 1], cushion=1.0)
+    assert cut(spectrum).cutoff == pytest.approx(0.94)
+    # It reads .936 at least: not its own value, but enough to stand apart.
+    assert sketched_cut(dropping(2.0), spectrum).n_removed == 1
+    assert sketched_cut(dropping(20.0), spectrum).n_removed == 0
+
+
+def test_without_a_gap_only_the_automatic_cutoff_counts():
+    values = np.array([0.97, 0.93, 0.92, 0.91, 0.9001])
+    spectrum = spectrum_of(100 * values, 99 - 100 * values, cushion=1.0)
+    assert cut(spectrum).cutoff == 0.95
+    decision = sketched_cut(dropping(0.2), spectrum)  # the last may be above .9 or below, and nobody asks
+    assert (decision.n_removed, decision.cautions) == (1, ())
+
+
+def test_a_number_is_taken_at_its_word_by_a_sketch_too():
+    spectrum = spectrum_of([94, 90.5, 50], [5, 8.5, 49], cushion=1.0)
+    assert sketched_cut(dropping(99.0), spectrum, n_remove=2) == cut(spectrum, n_remove=2)

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -41,8 +42,10 @@ def read(path):
 
 def test_a_file_of_another_kind_is_refused_and_left_alone(path):
     path.write_bytes(b"set,row,after\n" * 1000)
-    with pytest.raises(FileError, match=r"match.review is not a review"):
+    with pytest.raises(FileError) as refusal:
         ReviewStore.open(path)
+    expected = f"{path} is not a review. Give the path of one, or of a file that is not there yet."
+    assert str(refusal.value) == expected
     assert path.read_bytes() == b"set,row,after\n" * 1000
 
 
@@ -54,6 +57,42 @@ def test_a_database_of_another_program_is_refused_and_left_alone(path):
     with pytest.raises(FileError, match="holds no review"):
         ReviewStore.open(path)
     assert path.read_bytes() == before
+
+
+def test_a_review_that_no_longer_says_what_it_is_is_refused_and_left_alone(path):
+    fill(path, 3)
+    with sqlite3.connect(path) as other:
+        other.execute("DELETE FROM review_about")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="holds no review"):
+        ReviewStore.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE review_about SET facts = '{}'", "what it is about"),
+        ("DELETE FROM review_events WHERE number = 2", "events are missing"),
+        ("DELETE FROM review_events WHERE number = 1", "events are missing"),
+        ("UPDATE review_events SET body = replace(body, 'match', 'catch')", "event 1"),
+        ("UPDATE review_events SET key = upper(key)", "event 1"),
+        ("UPDATE review_evidence SET shape = '[1, 2]'", f"the evidence of {key(1)}"),
+        ("UPDATE review_evidence SET checksum = checksum + 1", f"the evidence of {key(1)}"),
+    ],
+)
+def test_what_somebody_changed_behind_our_back_is_named(path, statement, what):
+    with ReviewStore.open(path, about={"n_features": 2}) as store:
+        for number in (1, 2, 3):
+            store.record(verdict(number, start=number), [1.0, 2.0] if number == 1 else None)
+    with sqlite3.connect(path) as other:
+        for (name,) in other.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            other.execute(f"DROP TRIGGER {name}")
+        other.execute(statement)
+    other.close()
+    with pytest.raises(FileError, match=rf"match\.review is damaged \({what}\)\. Bring back a copy from before"):
+        read(path)
 
 
 def test_a_folder_or_a_missing_folder_is_refused(tmp_path):
@@ -223,3 +262,58 @@ def test_the_journal_is_gone_when_recording_is_over(path):
         with ReviewStore.open(copy) as other:
             assert other.events() == store.events()
             assert isinstance(other.events()[0][1], Verdict)
+
+
+def test_sums_of_a_line_are_those_that_reviews_on_disks_were_written_with():
+    """Another way of summing up would call every older review damaged."""
+    from undistract.review.tables import checksum
+
+    assert checksum(1, "calm") == zlib.crc32(b"1\ncalm\n") == 513802677
+    assert checksum("a", "[2]", b"\x00\xff") == zlib.crc32(b"a\n[2]\n\x00\xff")
+    assert checksum("1", "calm") != checksum("1c", "alm")
+
+
+def test_a_connection_is_set_up_so_that_a_power_cut_loses_nothing(path):
+    from undistract.review.database import Database
+
+    database = Database(path)
+    with database.reading() as connection:
+        asked = ("journal_mode", "synchronous", "trusted_schema", "cell_size_check")
+        told = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
+        assert connection.connection.dbapi_connection.isolation_level is None
+    database.close()
+    assert told == ["delete", 3, 0, 1]  # 3 is EXTRA
+
+
+def test_a_write_ahead_log_of_another_program_is_given_up(path):
+    """With it a review would be two files, and a copy of one of them half a review."""
+    fill(path, 3)
+    other = sqlite3.connect(path)
+    assert other.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    other.close()
+    with ReviewStore.open(path) as store:
+        store.record(verdict(99))
+        assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def open_files(path):
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("which files are open is told by Linux")
+    return [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == path]
+
+
+def test_a_store_that_is_closed_lets_go_of_its_file(path):
+    store = ReviewStore.open(path)
+    assert len(open_files(path)) == 1
+    store.close()
+    assert open_files(path) == []
+
+
+@pytest.mark.parametrize("kind", ["another kind", "no review", "damaged"])
+def test_a_file_that_is_refused_is_let_go(path, kind):
+    fill(path)
+    whole = path.read_bytes()
+    path.write_bytes({"another kind": b"set,row,after\n" * 1000, "no review": b"", "damaged": whole[:-5000]}[kind])
+    with pytest.raises(FileError) as refusal:
+        ReviewStore.open(path, create=False)
+    assert open_files(path) == [], refusal

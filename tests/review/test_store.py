@@ -84,6 +84,8 @@ def test_evidence_comes_back_to_the_bit(place):
         assert store.evidence(key(3)) is None
         assert store.evidence(key(4)) is None
         assert sorted(store.evidence_of(key(number) for number in (*range(1200), 1))) == sorted([key(1), key(2)])
+        for before in (499, 500, 501):  # many are asked for in pieces, and none falls between two of them
+            assert list(store.evidence_of([key(4)] * before + [key(1)])) == [key(1)]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,17 @@ def test_evidence_that_does_not_fit_is_refused_and_nothing_is_recorded(tmp_path,
         with pytest.raises(InputError, match=words):
             store.record(verdict(1, answer), evidence)
         assert store.last_number == 0
+
+
+def test_evidence_may_be_as_large_as_is_kept_and_no_larger(tmp_path, monkeypatch):
+    from undistract.review import store as room
+
+    monkeypatch.setattr(room, "LARGEST", 2**20)
+    with ReviewStore.open(tmp_path / "match.review") as store:
+        assert store.record(verdict(1), np.ones(2**17)) == 1
+        with pytest.raises(InputError, match=r"takes 1 MiB, at most 1 are kept\. Choose a shorter stretch"):
+            store.record(verdict(2, start=9), np.ones(2**17 + 1))
+        assert store.last_number == 1
 
 
 def test_a_review_is_about_the_same_features_when_it_is_opened_again(place):
@@ -223,10 +236,51 @@ def test_a_closed_store_says_so(place):
         store.record(verdict(1))
 
 
-def test_what_the_review_is_about_must_be_plain(tmp_path):
+@pytest.mark.parametrize("about", [{"names": {1, 2}}, {"rate": float("nan")}, {"most": float("inf")}])
+def test_what_the_review_is_about_must_be_plain(tmp_path, about):
     with pytest.raises(InputError, match="plain values"):
-        ReviewStore.open(tmp_path / "match.review", about={"names": {1, 2}})
+        ReviewStore.open(tmp_path / "match.review", about=about)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_leaving_the_block_closes_the_store(place):
+    with ReviewStore.open(place) as store:
+        assert store.last_number == 0
+    with pytest.raises(InputError, match="is closed"):
+        store.events()
+
+
+def test_a_url_takes_the_one_driver_there_is_and_its_password_is_not_told():
+    pytest.importorskip("psycopg", reason='needs psycopg: pip install "undistract[postgres]"')
+    from undistract.review.database import Database
+
+    database = Database("postgresql://me:hidden@host/name")  # nothing is asked of it yet
+    assert database.name == "postgresql+psycopg://me:***@host/name"
+    assert database.dialect == "postgresql"
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("library", "words"),
+    [
+        ("sqlalchemy", r'Keeping a review needs sqlalchemy: pip install "undistract\[web\]"'),
+        ("psycopg", r'A review on PostgreSQL needs psycopg: pip install "undistract\[postgres\]"'),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(library, words, monkeypatch):
+    from undistract import review
+    from undistract.review.database import Database
+
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=words):
+        review.ReviewStore if library == "sqlalchemy" else Database("postgresql://me@host/name")
+
+
+def test_a_name_that_the_room_does_not_have_is_told():
+    from undistract import review
+
+    with pytest.raises(AttributeError, match=r"module 'undistract.review' has no attribute 'Rumour'"):
+        review.Rumour  # noqa: B018
 
 
 @pytest.mark.parametrize("where", ["mysql://host/name", "sqlite://", "postgresql+psycopg://me:hidden@host:port/name"])

@@ -114,6 +114,39 @@ def test_a_withdrawal_names_a_verdict_by_its_key(of):
         Withdrawal(key(1), of)
 
 
+@pytest.mark.parametrize(("field", "value"), [("key", "abc"), ("who", None), ("who", "x" * 201), ("when", -1)])
+def test_a_withdrawal_is_checked_like_a_verdict(field, value):
+    with pytest.raises(InputError, match=field):
+        Withdrawal(**{"key": key(1), "of": key(2), field: value})
+
+
+def test_limits_themselves_are_allowed():
+    """The largest and the smallest that can be; one step further is refused above."""
+    whole = Verdict(key(1), "", 0, 2**53, 0, "calm", "x" * 200, 0, "context", 100, 0, "x" * 2000)
+    assert Verdict.from_json(whole.to_json()) == whole
+    assert Verdict(key(1), "", 2, 3, 2, "calm", when=253_402_300_799.0).peak == 2
+    with pytest.raises(InputError, match="before the year 10 000"):
+        Verdict(key(1), "", 2, 3, 2, "calm", when=253_402_300_800.0)
+
+
+def test_refusals_tell_what_was_found_and_what_was_expected():
+    fields = "key, set_name, start, stop, peak, answer, who, when, scope, strength, expires, note"
+    told = {
+        "colour": (
+            "red",
+            f"A verdict has the fields {fields}; found 'colour', 'key', 'set_name', 'start', 'stop' and 2 more.",
+        ),
+        "who": ("x" * 201, "The text of 'who' is 201 characters long, expected at most 200 characters."),
+        "note": (7, "The text of 'note' is 7, expected at most 2000 characters."),
+        "scope": ("set", "The scope is 'set', expected everywhere or context."),
+        "strength": (101, "The strength is 101, expected a number over 0, at most 100."),
+    }
+    for field, (value, words) in told.items():
+        with pytest.raises(InputError) as refusal:
+            Verdict.from_json({**GOOD, field: value})
+        assert str(refusal.value) == words
+
+
 def test_verdicts_can_be_read_without_a_database_library():
     import subprocess
     import sys

@@ -136,20 +136,20 @@ def sketched_cut(
     'The sketch of size 64 leaves open which directions read 0.9 or more: 18 surely do, 26 of those it holds may...'
     """
     decision = cut(spectrum, cutoff=cutoff, n_remove=n_remove)
-    cautions = list(decision.cautions)
     if decision.rule == "number":
-        return replace(decision, cautions=tuple(cautions))
+        return decision
     # A gap puts the cut-off at a direction's own value, which none can surely reach.
     gap = decision.rule == "auto" and decision.cutoff < AUTOMATIC_CUTOFF
     needed = STANDING_APART if gap else decision.cutoff
     sure, possible = (int((bound >= needed).sum()) for bound in between_which(moments, spectrum))
+    n_removed, cautions = min(decision.n_removed, sure), decision.cautions
     if sure < possible:
-        cautions.append(
+        cautions += (
             f"The sketch of size {moments.size} leaves open which directions read {needed:g} or more: {sure} surely "
-            f"do, {possible} of those it holds may. {min(decision.n_removed, sure)} removed. Give it a larger size, or "
-            "the spectrum a larger cushion."
+            f"do, {possible} of those it holds may. {n_removed} removed. Give it a larger size, or the spectrum a "
+            "larger cushion.",
         )
-    return replace(decision, n_removed=min(decision.n_removed, sure), cautions=tuple(cautions))
+    return replace(decision, n_removed=n_removed, cautions=cautions)
 
 
 def sketch_in_words(moments: SketchedMoments, spectrum: Spectrum) -> str:

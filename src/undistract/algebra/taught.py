@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cholesky, eigh, qr, solve_triangular
+from scipy.linalg import eigh, qr, solve_triangular
 
 from undistract.algebra.directions import Known
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, MOSTLY, Spectrum
-from undistract.arrays import Floats, as_rows, same_features
+from undistract.arrays import Floats, as_rows, check_range, quiet, same_features
 from undistract.errors import InputError
 
 # So many typical deviations along a direction make it go; chosen in benchmarks/feedback.
@@ -66,6 +66,8 @@ class Taught:
             rows = getattr(self, name)
             rows = np.zeros((0, n_features)) if rows is None or not len(rows) else as_rows(rows, f"{name} deviations")
             same_features(n_features, rows.shape[1], f"A {name} deviation")
+            with quiet():
+                check_range((rows.astype(np.float64) ** 2).sum(axis=0), np.zeros(n_features, dtype=bool))
             object.__setattr__(self, name, rows.astype(np.float64))
         strengths = np.ones(len(self.familiar)) if self.strengths is None else np.asarray(self.strengths, dtype=float)
         if strengths.shape != (len(self.familiar),) or not (np.isfinite(strengths) & (strengths > 0)).all():
@@ -237,9 +239,9 @@ def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
 def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum, int]:
     """Solve anew where directions are kept: 1 - λ' are the eigenvalues of I - Λ in the metric I + YᵀY."""
     readings = rows @ spectrum.filters[:, n_removed:]  # Y, (n, k)
-    metric = readings.T @ readings
-    metric[np.diag_indices_from(metric)] += 1.0
-    lower = cholesky(metric, lower=True, check_finite=False)
+    # A triangle of Y and I, not a factor of I + YᵀY: beside what lies a billion deviations out, I would be rounding.
+    stacked = np.vstack([readings, np.eye(readings.shape[1])])
+    lower = qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][: readings.shape[1]].T
     rest = np.diag(1.0 - spectrum.distraction[n_removed:])
     half = solve_triangular(lower, rest, lower=True, check_finite=False)
     values, vectors = eigh(solve_triangular(lower, half.T, lower=True, check_finite=False), driver="evd")

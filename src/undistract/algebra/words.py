@@ -30,7 +30,6 @@ def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None)
     How sure: 9 directions can be told apart by 10 sets, 2 vary; a pure distractor would read about 0.991.
     """
     evidence = spectrum.evidence
-    removed = spectrum.distraction[: cut.n_removed]
     lines = [
         f"Learned from {_count(evidence.n_sets, 'set')} with {_count(evidence.n_rows, 'row')} "
         f"of {_count(spectrum.n_features, 'feature')}.",
@@ -40,7 +39,7 @@ def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None)
     if cut.rule in ("auto", "fixed") and cut.n_removed > spectrum.n_told:
         lines.append(_meaning(spectrum, cut))
     n_descriptive = spectrum.n_moving - cut.n_removed
-    following = f" (the next reads {spectrum.distraction[len(removed)]:.3f})" if n_descriptive else ""
+    following = f" (the next reads {spectrum.distraction[cut.n_removed]:.3f})" if n_descriptive else ""
     lines.append(
         f"Kept: {n_descriptive} descriptive{following}, {spectrum.n_constant} constant, where any change is news."
     )
@@ -79,11 +78,12 @@ def _why(spectrum: Spectrum, cut: Cut) -> str:
         rest = (
             f", and {_count(others, 'direction')} by what the sets showed (at least {cut.cutoff:g})" if others else ""
         )
-        return f"Why: {_count(n_told, 'direction')} because people called them familiar{rest}."
+        called = "it" if n_told == 1 else "them"
+        return f"Why: {_count(n_told, 'direction')} because people called {called} familiar{rest}."
     if cut.rule == "waiting":
         return "Why: the cut asked for is not possible yet."
     if cut.rule == "number":
-        return f"Why: {_count(cut.n_removed, 'direction')} were asked for with n_remove."
+        return f"Why: n_remove asks for {_count(cut.n_removed, 'direction')}."
     kind = _kind(spectrum, cut)
     if cut.n_removed == 0:
         most = (
@@ -105,7 +105,8 @@ def _kind(spectrum: Spectrum, cut: Cut) -> str:
     if cut.rule == "fixed":
         return "the cut-off asked for"
     if cut.cutoff < AUTOMATIC_CUTOFF:
-        return f"where a gap shows that they stand apart from the next, {spectrum.distraction[cut.n_removed]:.3f}"
+        what = "it stands" if cut.n_removed == 1 else "they stand"
+        return f"where a gap shows that {what} apart from the next, {spectrum.distraction[cut.n_removed]:.3f}"
     return "the automatic cut-off"
 
 

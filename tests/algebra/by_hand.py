@@ -1,0 +1,30 @@
+"""Spectra whose every number is known by hand: features that do not mix."""
+
+import numpy as np
+
+from undistract import Spectrum
+from undistract.algebra import Evidence
+
+
+def spectrum_of(within, between, *, cushion=0.0, n_sets=200, n_rows=20_000, origin=None, **fields):
+    """Give the spectrum of features with these variances inside sets and between them, the most distracting first.
+
+    λ = within / (within + between + ε), and filter and pattern of a feature lie along it, √(total + ε) apart.
+    """
+    within, between = np.array(within, dtype=float), np.array(between, dtype=float)
+    total = within + between
+    varying = np.flatnonzero(total > 0)  # the others need no vectors
+    order = varying[np.argsort(-within[varying] / (total[varying] + cushion), kind="stable")]
+    axes, roots = np.eye(len(within))[:, order], np.sqrt(total[order] + cushion)
+    values = {
+        "distraction": within[order] / roots**2,
+        "debiased": within[order] / total[order],
+        "filters": axes / roots,
+        "patterns": axes * roots,
+        "origin": np.zeros(len(within)) if origin is None else np.array(origin, dtype=float),
+        "cushion": cushion,
+        "n_moving": int((within > 0).sum()),
+        "unevenness": np.zeros(len(order)),
+        "evidence": Evidence(n_sets, n_rows, len(order), pure_distractor=1 - n_sets / n_rows),
+    }
+    return Spectrum(**{**values, **fields})

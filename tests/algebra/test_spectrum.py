@@ -1,0 +1,128 @@
+"""What a spectrum says about itself, for features that do not mix; the laws are in tests/laws/test_spectrum_laws.py."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.algebra.by_hand import spectrum_of
+from undistract import InputError, Moments, Spectrum
+from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
+
+# Variances 100, 50, 2, 4 and 5, and a feature that never varies.
+SPECTRUM = spectrum_of([98, 48, 1, 1, 0, 0], [2, 2, 1, 3, 5, 0], cushion=3.22)
+
+
+def test_shares_are_of_all_variation_and_of_that_inside_sets():
+    assert SPECTRUM.variation == pytest.approx(np.array([100, 50, 2, 4, 5]) / 161)
+    assert SPECTRUM.variation_inside == pytest.approx(np.array([98, 48, 1, 1, 0]) / 148)
+    more = replace(SPECTRUM, variances=Variances(total=322.0, within=296.0, mean=32.2))
+    assert more.variation == pytest.approx(np.array([100, 50, 2, 4, 5]) / 322)
+    assert more.variation_inside == pytest.approx(np.array([98, 48, 1, 1, 0]) / 296)
+
+
+def test_the_cushion_is_told_in_mean_variances_of_what_varies():
+    assert SPECTRUM.relative_cushion == pytest.approx(0.1)  # 161 / 5 = 32.2
+    assert replace(SPECTRUM, variances=Variances(total=9.0, within=8.0, mean=16.1)).relative_cushion == pytest.approx(
+        0.2
+    )
+    assert replace(SPECTRUM, variances=Variances(total=0.0, within=0.0, mean=0.0)).relative_cushion == 0.0
+    assert Spectrum.unknown(Moments.of(np.ones((2, 3, 2)))).relative_cushion == 0.0
+
+
+def test_directions_are_counted_known_or_not():
+    assert (SPECTRUM.n_features, SPECTRUM.n_directions, SPECTRUM.n_moving, SPECTRUM.n_constant) == (6, 5, 4, 2)
+    assert SPECTRUM.is_whole
+    known = replace(SPECTRUM, variances=Variances(total=161.0, within=148.0, mean=32.2))
+    assert known.is_whole
+    first = {name: getattr(known, name)[..., :2] for name in ("distraction", "debiased", "filters", "patterns")}
+    assert not replace(known, **first).is_whole
+    assert replace(known, **first).n_directions == 5
+
+
+def test_each_direction_is_of_one_kind():
+    assert SPECTRUM.kinds(1).tolist() == ["distracting", *["descriptive"] * 3, "constant", "constant"]
+    assert SPECTRUM.kinds(0)[0] == "descriptive"
+
+
+@pytest.mark.parametrize(
+    ("taught", "n_told"),
+    [(None, 0), ([1, 1, 0, 0, 0], 2), ([0.5, 0.49, 1, 0, 0], 1), ([0, 1, 0, 0, 0], 0), ([1, 1, 1, 1, 1], 2)],
+)
+def test_people_told_the_first_that_distract_and_are_mostly_theirs(taught, n_told):
+    """The first two read .95 or more."""
+    spectrum = spectrum_of([98, 48, 1, 1, 0], [2, 2, 1, 3, 5])
+    assert replace(spectrum, taught=None if taught is None else np.array(taught, dtype=float)).n_told == n_told
+
+
+def test_variances_are_summed_and_meant_over_what_varies():
+    assert Variances.of(np.array([4.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0])) == Variances(6.0, 3.0, 3.0)
+    assert Variances.of(np.zeros(2), np.zeros(2)) == Variances(0.0, 0.0, 0.0)
+
+
+def test_one_set_or_sets_of_single_rows_cannot_be_learned_from():
+    one, single, enough = (
+        Moments.of(sets) for sets in ([[[1.0], [2.0]]], [[[1.0]], [[2.0]]], [[[1.0], [2.0]], [[3.0]]])
+    )
+    assert [is_learnable(moments) for moments in (one, single, enough)] == [False, False, True]
+    check_learnable(enough)
+    with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
+        check_learnable(one)
+    with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
+        Spectrum.of(one)
+    with pytest.raises(InputError, match="Each of the 2 sets has a single row"):
+        check_learnable(single)
+
+
+@pytest.mark.parametrize("cushion", [-1e-9, 1.1e100, float("nan"), True, "0.1", None])
+def test_what_is_no_cushion_is_refused(cushion):
+    with pytest.raises(InputError, match="expected a number from 0 up"):
+        check_cushion(cushion)
+    check_cushion(0)
+    check_cushion(1e100)
+
+
+@pytest.mark.parametrize("n_features", [2, 50])  # from matrices, and from the rows themselves
+@pytest.mark.parametrize("absolute", [False, True])
+def test_where_nothing_varies_there_is_no_direction(n_features, absolute):
+    spectrum = Spectrum.of(Moments.of(np.full((3, 4, n_features), 7.0)), cushion=0.5, absolute=absolute)
+    assert spectrum.patterns.shape == spectrum.filters.shape == (n_features, 0)
+    assert (spectrum.n_moving, spectrum.n_directions, spectrum.evidence.n_directions) == (0, 0, 0)
+    assert spectrum.cushion == (0.5 if absolute else 0.0)
+    assert spectrum.variances == Variances(0.0, 0.0, 0.0)
+
+
+def test_few_rows_and_many_count_directions_and_variances_alike():
+    rows = np.random.default_rng(0).normal(size=(3, 4, 60))
+    few, many = Moments.of(rows), Moments.of(rows).without_rows()
+    one, other = Spectrum.of(few, cushion=0.0), Spectrum.of(many, cushion=0.0)
+    assert one.evidence == other.evidence
+    assert one.evidence.n_directions == 11
+    for name in ("total", "within", "mean"):
+        assert getattr(one.variances, name) == pytest.approx(getattr(other.variances, name), rel=1e-12)
+    assert one.variances.total == pytest.approx(np.trace(few.total))
+    assert one.variances.within == pytest.approx(np.trace(few.within))
+
+
+def test_an_absolute_cushion_may_be_as_large_as_a_variance():
+    moments = Moments.of([[[0.0], [1.0]], [[5.0], [6.0]]])
+    assert Spectrum.of(moments, cushion=1e200, absolute=True).cushion == 1e200
+    for cushion, absolute in ((1e200, False), (1e291, True)):
+        with pytest.raises(InputError, match="expected a number from 0 up"):
+            Spectrum.of(moments, cushion=cushion, absolute=absolute)
+
+
+@pytest.mark.parametrize("cushion", [0.0, 0.1])
+def test_three_features_that_do_not_mix(cushion):
+    """Variances inside sets 1, 4 and 0; between sets, whose means are at the corners of a rectangle, 1, 0 and 9."""
+    inside = np.array([[1.0, 2.0, 0.0], [-1.0, 2.0, 0.0], [1.0, -2.0, 0.0], [-1.0, -2.0, 0.0]])
+    means = np.array([[1.0, 0.0, 3.0], [1.0, 0.0, -3.0], [-1.0, 0.0, 3.0], [-1.0, 0.0, -3.0]]) + 7.0
+    spectrum = Spectrum.of(Moments.of(inside + means[:, None, :]), cushion=cushion)
+    epsilon = cushion * (2 + 4 + 9) / 3
+    assert spectrum.cushion == pytest.approx(epsilon)
+    assert spectrum.distraction == pytest.approx([4 / (4 + epsilon), 1 / (2 + epsilon), 0.0])
+    roots = np.sqrt(np.array([2, 4, 9]) + epsilon)
+    assert np.abs(spectrum.patterns) == pytest.approx((np.eye(3) * roots)[:, [1, 0, 2]], abs=1e-12)
+    assert np.abs(spectrum.filters) == pytest.approx((np.eye(3) / roots)[:, [1, 0, 2]], abs=1e-12)
+    assert spectrum.origin.tolist() == [7.0, 7.0, 7.0]
+    assert spectrum.n_moving == 2
