@@ -1,12 +1,15 @@
 """Spectra whose every number is known by hand: features that do not mix."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from undistract import Spectrum
 from undistract.algebra import Evidence
+from undistract.algebra.directions import Known
 
 
-def spectrum_of(within, between, *, cushion=0.0, n_sets=200, n_rows=20_000, origin=None, **fields):
+def spectrum_of(within, between, *, cushion=0.0, n_sets=200, n_rows=20_000, origin=None, unevenness=None, **fields):
     """Give the spectrum of features with these variances inside sets and between them, the most distracting first.
 
     λ = within / (within + between + ε), and filter and pattern of a feature lie along it, √(total + ε) apart.
@@ -19,12 +22,16 @@ def spectrum_of(within, between, *, cushion=0.0, n_sets=200, n_rows=20_000, orig
     values = {
         "distraction": within[order] / roots**2,
         "debiased": within[order] / total[order],
-        "filters": axes / roots,
-        "patterns": axes * roots,
+        "directions": Known(axes / roots, axes * roots, np.zeros(len(order)) if unevenness is None else unevenness),
         "origin": np.zeros(len(within)) if origin is None else np.array(origin, dtype=float),
         "cushion": cushion,
         "n_moving": int((within > 0).sum()),
-        "unevenness": np.zeros(len(order)),
         "evidence": Evidence(n_sets, n_rows, len(order), pure_distractor=1 - n_sets / n_rows),
     }
     return Spectrum(**{**values, **fields})
+
+
+def first_of(spectrum, number, **fields):
+    """Give the spectrum in which only the first directions are known."""
+    known = {name: getattr(spectrum, name)[:number] for name in ("distraction", "debiased")}
+    return replace(spectrum, **known, directions=spectrum.directions.first(number), **fields)

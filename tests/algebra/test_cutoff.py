@@ -1,13 +1,12 @@
 """Which directions go, and what is said when the evidence is thin."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.algebra.by_hand import spectrum_of
+from tests.algebra.by_hand import first_of, spectrum_of
 from undistract import EvidenceWarning, Focus, InputError, Moments, Spectrum
 from undistract.algebra import Evidence, cut
 from undistract.algebra.cutoff import needed
@@ -225,9 +224,7 @@ def test_the_automatic_rule_by_hand(values, n_removed, cutoff):
 
 def test_where_only_the_first_directions_are_known_the_next_leaves_a_gap():
     whole = readings(0.93, 0.92, 0.91, 0.91)
-    first = {name: getattr(whole, name)[..., :2] for name in ("distraction", "debiased", "filters", "patterns")}
-    variances = Variances(total=4.0, within=3.67, mean=1.0)
-    known = replace(whole, **first, unevenness=np.zeros(2), n_moving=2, variances=variances)
+    known = first_of(whole, 2, n_moving=2, variances=Variances(total=4.0, within=3.67, mean=1.0))
     assert (cut(known).n_removed, cut(known).cutoff) == (2, pytest.approx(0.92))
     assert cut(whole).n_removed == 0  # known as a whole, there is none
 

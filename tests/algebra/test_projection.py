@@ -86,7 +86,7 @@ def test_a_filter_on_projected_rows_reads_the_same_on_rows(removal, n_removed):
 
 def test_what_was_made_before_is_put_together_as_it_was():
     made = Projection.of(SPECTRUM, 1)
-    again = KeptSpan.made(made.origin, made.filters, made.patterns, made.complement)
+    again = KeptSpan.made(made.origin, made.removed, made.complement)
     assert again.complement is made.complement
     np.testing.assert_array_equal(again.clean(ROW), made.clean(ROW))
     np.testing.assert_array_equal(again.patterns, made.patterns)
