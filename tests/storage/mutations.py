@@ -28,7 +28,13 @@ VALUES = (0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 1e-308, 1e150, np.nan, np.inf, 2.
 
 def damaged(data, rng):
     """Change bytes at random places: in the length, in the header, in the numbers."""
-    data = bytearray(data)
+    whole = bytes(data)
+    while bytes(data) == whole:  # zeros may be written over zeros
+        data = _hit(bytearray(whole), rng)
+    return bytes(data)
+
+
+def _hit(data, rng):
     for _ in range(rng.integers(1, 4)):
         # Half of the damage goes to the header, which is the smaller part.
         end = len(data) if rng.random() < 0.5 else min(len(data), 8 + int.from_bytes(data[:8], "little") % 2**20)
@@ -48,7 +54,7 @@ def damaged(data, rng):
                 data[place : place + size] = data[-size:]
             case 6:
                 data[:8] = struct.pack("<Q", int(rng.choice([0, 1, len(data), 2**24, 2**40, 2**63])))
-    return bytes(data)
+    return data
 
 
 def forged(header, arrays, rng):

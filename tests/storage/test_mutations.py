@@ -1,9 +1,11 @@
 """PROMISES 7: a mutated model file is refused in words, or is a model that works; it never becomes code."""
 
+import numpy as np
 import pytest
 
 from benchmarks.model_file_mutations import Campaign
 
+from .mutations import damaged
 from .things import things
 
 
@@ -20,6 +22,12 @@ def test_a_mutated_file_is_refused_or_works(campaign, how):
     assert counts["refused"] >= 150  # the files are really damaged
     if how == "damaged":
         assert counts["refused"] >= 290  # spaces in the header do no harm
+
+
+def test_damage_is_damage_also_where_it_writes_zeros_over_zeros():
+    """One file in ten thousand came out as it was, and was counted as one that was not refused."""
+    rng, zeros = np.random.default_rng(0), bytes(200)
+    assert all(damaged(zeros, rng) != zeros for _ in range(1000))
 
 
 @pytest.mark.parametrize(

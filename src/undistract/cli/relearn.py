@@ -21,7 +21,7 @@ from undistract.cli.talk import Talk
 def relearn(talk: Talk, model: Path, reviews: tuple[str, ...], save: Path) -> None:
     """Learn from what people answered in `undistract review`.
 
-    What they called familiar is ignored from now on, what they confirmed as an anomaly never is, and a calm stretch is
+    What they called familiar is ignored from now on, but never what a confirmed anomaly is seen by; a calm stretch is
     one more set. The model is made anew of its training and of the answers that stand: to learn twice is to learn
     once, and an answer that was taken back leaves no trace.
 

@@ -29,7 +29,7 @@ def serve(talk: Talk, /, model: Path, **place: Any) -> None:
       UNDISTRACT_TOKEN=... undistract serve street.focus --host 0.0.0.0 --allow-host scores.example.org
 
     \b
-    Then, from another shell:
+    Then, from another shell, with the token in UNDISTRACT_TOKEN:
       curl http://127.0.0.1:8765/score -H "Authorization: Bearer $UNDISTRACT_TOKEN" \\
            -H "Content-Type: application/json" -d '{"rows": [[0.1, 0.2, 0.3]], "explain": true}'
     """  # noqa: D301
