@@ -81,3 +81,8 @@ def test_a_ridge_that_is_no_variance_is_refused_in_words(moments, ridge):
 def test_rows_that_never_vary_are_refused_in_words():
     with pytest.raises(InputError, match="No feature varies"):
         Likelihood.of(Moments.of([np.ones((3, 2))] * 2), cushion=0.1, ridge=0.1)
+
+
+def test_one_set_cannot_say_what_tells_sets_apart():
+    with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
+        Likelihood.of(Moments.of([np.random.default_rng(0).normal(size=(9, 2))]), cushion=0.1, ridge=0.1)

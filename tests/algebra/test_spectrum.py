@@ -125,3 +125,19 @@ def test_three_features_that_do_not_mix(cushion):
     assert np.abs(spectrum.filters) == pytest.approx((np.eye(3) / roots)[:, [1, 0, 2]], abs=1e-12)
     assert spectrum.origin.tolist() == [7.0, 7.0, 7.0]
     assert spectrum.n_moving == 2
+
+
+@pytest.mark.parametrize("n_rows", [4, 60], ids=["few rows", "many rows"])
+def test_without_a_cushion_filters_read_nothing_where_nothing_varied(n_rows):
+    """Features of unlike units depend on one another; a change of scale must not make filters look beside the rows."""
+    rng = np.random.default_rng(3)
+    plane = rng.normal(size=(5, 40)) * 10.0 ** rng.uniform(-2, 2, 40)
+    sets = [(rng.normal(size=5) + rng.normal(size=(n_rows, 5))) @ plane for _ in range(4)]
+    moments = Moments.of(sets)
+    assert (2 * moments.n_rows <= 40) == (n_rows == 4)
+    spectrum = Spectrum.of(moments, cushion=0.0)
+    assert len(spectrum.distraction) == 5
+    beside = np.linalg.svd(plane)[2][5:]  # never seen to move
+    reach = np.linalg.norm(spectrum.filters, axis=0)
+    np.testing.assert_allclose((beside @ spectrum.filters) / reach, 0, atol=1e-6)
+    np.testing.assert_allclose(spectrum.filters.T @ spectrum.patterns, np.eye(5), atol=1e-6)

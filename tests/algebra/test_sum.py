@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from undistract import Moments, SetMoments
+from undistract.algebra.gather import block_rows, gather
 
 
 @pytest.mark.parametrize("kind", [lambda number, rows: Moments.of({number: rows}), lambda _, rows: SetMoments.of(rows)])
@@ -13,3 +14,24 @@ def test_sum_joins_what_plus_joins(kind):
     assert np.array_equal(by_plus.mean, by_sum.mean)
     with pytest.raises(TypeError):
         1 + parts[0]
+
+
+@pytest.mark.parametrize("n_rows", [2, 7], ids=["short sets", "longer sets"])
+def test_the_means_of_many_sets_are_summed_up_in_several_parts(n_rows):
+    """In every block more sets end than wait for one product: the parts are joined by Chan's shift."""
+    n_sets = 80_000 // n_rows
+    assert 2 * block_rows(3) < 80_000
+    rng = np.random.default_rng(5)
+    labels = np.repeat(np.arange(n_sets), n_rows)
+    # The means drift, so that those of one part lie far from those of the next.
+    X = rng.normal(size=(len(labels), 3)) + 1e3 + np.outer(labels / n_sets * 50, [3.0, -2.0, 1.0])
+    weights = rng.uniform(0.5, 2.0, n_sets)
+    found = gather(X, None, np.full(n_sets, n_rows), weights, np.ones((1, n_sets)))
+    means = X.reshape(n_sets, n_rows, 3).mean(axis=1)
+    centre = weights @ means / weights.sum()
+    np.testing.assert_allclose(found.origin + found.offset, centre, rtol=1e-13)
+    np.testing.assert_allclose(found.between, (means - centre).T @ (weights[:, None] * (means - centre)), rtol=1e-11)
+    away = X - np.repeat(means, n_rows, axis=0)
+    np.testing.assert_allclose(found.scatters[0], away.T @ away, rtol=1e-11, atol=1e-9)
+    spread = weights @ np.sqrt((away**2).reshape(n_sets, n_rows, 3).mean(axis=1))
+    np.testing.assert_allclose(found.spread, spread, rtol=1e-11)
