@@ -54,7 +54,7 @@ fuzz: $(VENV)/test+video+onnx+fuzz+browser.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.loaders
 	$(BIN)/python -m tests.campaigns.videos
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.model_file_mutations --files 20000
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.api --examples 300
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.api --examples 1000
 
 soak: $(VENV)/test+dask.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.workers --kills 20
