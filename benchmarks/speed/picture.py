@@ -37,6 +37,8 @@ def _panel(axes: object, found: list[Result], part: str) -> None:
         axes.plot(*zip(*points, strict=True), marker=marker, color=colours[0], linewidth=width, label=label)
     axes.set(xscale="log", yscale="log")
     low, high = axes.get_ylim()
+    if high / low < 10:  # what is flat shall look so
+        low, high = low / 5, high * 2
     axes.set_ylim(low, high * (high / low) ** 0.35)  # room for the words
     axes.set_xlabel(f"{part} ({fixed})", fontsize=LABEL_SIZE, color=INK)
     if part == "rows":
