@@ -268,3 +268,15 @@ def test_whether_sets_vary_alike_is_mostly_told_by_their_features(spread):
         same = part.directions.are_even(5, bound), whole.directions.are_even(5, bound)
         assert same[0] == same[1]
     np.testing.assert_allclose(part.unevenness, whole.unevenness[: len(part.distraction)], atol=1e-9)
+
+
+def test_matrices_that_were_spoilt_in_vain_are_made_again(monkeypatch):
+    moments = Moments.of(sets_of(700, 10, WIDTH))
+
+    def spoil(within, total, epsilon, wanted):
+        total[:] = np.nan
+
+    whole = Spectrum.of(moments)
+    monkeypatch.setattr("undistract.algebra.spectrum.dense_leading", spoil)
+    again = Spectrum.of(moments, wanted=Wanted(0.85))
+    np.testing.assert_allclose(again.distraction, whole.distraction, atol=1e-12)

@@ -86,3 +86,8 @@ def test_rows_that_never_vary_are_refused_in_words():
 def test_one_set_cannot_say_what_tells_sets_apart():
     with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
         Likelihood.of(Moments.of([np.random.default_rng(0).normal(size=(9, 2))]), cushion=0.1, ridge=0.1)
+
+
+def test_a_cushion_that_is_no_variance_is_refused_in_words(moments):
+    with pytest.raises(InputError, match="cushion is -1; expected a number from 0 up"):
+        Likelihood.of(moments, cushion=-1, ridge=0.1)

@@ -311,3 +311,11 @@ def test_without_a_gap_only_the_automatic_cutoff_counts():
 def test_a_number_is_taken_at_its_word_by_a_sketch_too():
     spectrum = spectrum_of([94, 90.5, 50], [5, 8.5, 49], cushion=1.0)
     assert sketched_cut(dropping(99.0), spectrum, n_remove=2) == cut(spectrum, n_remove=2)
+
+
+def test_sets_of_other_features_and_a_single_set_are_refused_by_a_sketch():
+    rng = np.random.default_rng(0)
+    with pytest.raises(InputError, match="Set 1 has 4 features"):
+        SketchedMoments.of([rng.normal(size=(9, 3)), rng.normal(size=(9, 4))], size=2)
+    with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
+        sketched_spectrum(SketchedMoments.of([rng.normal(size=(9, 3))], size=2))

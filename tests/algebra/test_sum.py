@@ -35,3 +35,10 @@ def test_the_means_of_many_sets_are_summed_up_in_several_parts(n_rows):
     np.testing.assert_allclose(found.scatters[0], away.T @ away, rtol=1e-11, atol=1e-9)
     spread = weights @ np.sqrt((away**2).reshape(n_sets, n_rows, 3).mean(axis=1))
     np.testing.assert_allclose(found.spread, spread, rtol=1e-11)
+
+
+def test_sets_of_single_rows_do_not_vary_and_their_means_are_the_rows():
+    X = np.random.default_rng(6).normal(size=(70_000, 4)) + 50  # enough for the compiled pass, where it is there
+    found = gather(X, None, np.ones(len(X), dtype=int), np.ones(len(X)), np.ones((1, len(X))))
+    assert not found.scatters[0].any()
+    np.testing.assert_allclose(found.between, (X - X.mean(axis=0)).T @ (X - X.mean(axis=0)), rtol=1e-11, atol=1e-8)

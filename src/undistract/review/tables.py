@@ -110,9 +110,11 @@ def schema_of(connection: Connection) -> int:
     Examples
     --------
     >>> from sqlalchemy import create_engine
-    >>> with create_engine("sqlite://").connect() as connection:
+    >>> engine = create_engine("sqlite://")
+    >>> with engine.connect() as connection:
     ...     schema_of(connection), prepare(connection, {}), schema_of(connection)
     (0, None, 1)
+    >>> engine.dispose()
     """
     found = connection.scalar(select(about.c.schema)) if inspect(connection).has_table(about.name) else 0
     return found if isinstance(found, int) else 0
