@@ -19,9 +19,11 @@ from undistract import (
     FocusDetector,
     FocusPenalty,
     InputError,
+    Moments,
     MostSets,
     NearestDetector,
     Quantile,
+    Recogniser,
     Scores,
     SketchedMoments,
     Tail,
@@ -73,6 +75,13 @@ def sketched(rows):
     return np.concatenate([found.mean, found.rows_inside.ravel(), found.rows_apart.ravel()])
 
 
+def recognised(rows, examples=None):
+    """Be taught by these rows, or by good ones, and tell these from examples."""
+    taught = Moments.of(split(rows)) if examples is None else Moments.of(split(good_rows()))
+    shown = good_rows()[::20]
+    return Recogniser(taught).fit(shown, np.arange(len(shown))).predict_proba(good_rows() if examples is None else rows)
+
+
 def sets_of(rows):
     return [FeatureSet(name, part) for name, part in split(rows).items()]
 
@@ -84,6 +93,8 @@ DOORS = {
     "FocusDetector.p_values": lambda rows, fitted, *_: fitted.p_values(rows),
     "FocusDetector.predict": lambda rows, fitted, *_: fitted.predict(rows),
     "FocusPenalty.fit": lambda rows, *_: penalised(rows),
+    "Recogniser taught": lambda rows, *_: recognised(rows),
+    "Recogniser.predict_proba": lambda rows, *_: recognised(rows, examples=True),
     "SketchedMoments.of": lambda rows, *_: sketched(rows),
     "explain": lambda rows, fitted, *_: [one.ignored for one in explain(fitted, rows, [0, 1])],
     "learn": lambda rows, *_: learn(sets_of(rows), n_known=20).watch.anomaly_score(good_rows()),
