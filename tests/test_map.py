@@ -35,3 +35,24 @@ def test_every_public_name_can_be_fetched_and_has_an_example():
         assert described.__doc__, name
         if not issubclass(described, Warning) if isinstance(described, type) else True:
             assert ">>>" in described.__doc__, f"{name} has no running example"
+
+
+def test_the_repository_holds_only_kinds_of_files_that_belong_there():
+    """A database that a test had left behind was committed once, for everybody to clone."""
+    import subprocess
+
+    root = SOURCE.parents[1]
+    if not (root / ".git").exists():
+        pytest.skip("not a git clone")
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
+    paths = [Path(name) for name in tracked.split("\0") if name]
+    assert len(paths) > 500
+    written = {".py", ".md", ".rst", ".toml", ".txt", ".css", ".js", ".html", ".svg", ".csv", ".cff", ".typed"}
+    made = {"docs/images", "paper/figures", "benchmarks/results", "tests/golden/format-1"}
+    plain = {".ci", "Makefile", "LICENSE", ".gitignore"}
+    strange = [
+        str(path)
+        for path in paths
+        if path.suffix not in written and path.parts[0] not in plain and str(path.parent) not in made
+    ]
+    assert strange == []
