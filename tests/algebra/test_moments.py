@@ -228,3 +228,23 @@ def test_what_a_loud_set_leaves_is_refused_where_it_would_be_rounding(monkeypatc
 def test_no_sets_at_all_are_told():
     with pytest.raises(InputError, match="There are no sets"):
         Moments.of([])
+
+
+@pytest.mark.parametrize("prior", ["uniform", "by_size"])
+@pytest.mark.parametrize("scale", [2e144, 2e-145])
+def test_what_can_just_be_squared_is_summed_up_whatever_the_sets_weigh(memory, scale, prior):
+    rows = np.random.default_rng(0).choice([-1.0, 1.0], size=(40, 3)) * [1.0, scale, 1.0]
+    moments = Moments.of({"a": rows[:10], "b": rows[10:]}, prior)
+    assert moments.total[1, 1] == pytest.approx(scale**2, rel=0.2)
+    beyond = rows * [1.0, 1e3 if scale > 1 else 1e-3, 1.0]
+    with pytest.raises(InputError, match="Feature 1 varies on a scale"):
+        Moments.of({"a": beyond[:10], "b": beyond[10:]}, prior)
+
+
+@pytest.mark.parametrize(("inside", "apart"), [(1e-150, 0.0), (0.0, 1e-150)])
+def test_what_varies_too_little_to_be_squared_is_refused_inside_sets_or_between_them(memory, inside, apart):
+    sets = [[[0.0, place + step * inside, step] for step in (-1, 1)] for place in (0.0, apart)]
+    with pytest.raises(InputError, match="Feature 1 varies on a scale"):
+        Moments.of(sets)
+    still = [[[0.0, 7e150, 1.0], [0.0, 7e150, 2.0]]] * 2  # a constant may be as large as it likes
+    assert np.diag(Moments.of(still).total).tolist() == pytest.approx([0.0, 0.0, 0.25])

@@ -175,3 +175,9 @@ def test_pieces_of_one_set_are_joined_and_a_set_that_comes_back_is_refused():
         list(batches([("a", [[0.0]]), ("b", [[0.0]]), ("a", [[4.0]])]))
     with pytest.raises(InputError, match="Set 'b' has 1 features, the others have 2"):
         list(batches([("a", [[0.0, 1.0]]), ("b", [[0.0]])]))
+
+
+def test_a_missing_number_is_told_by_its_row_in_the_whole_stream():
+    film = SimpleNamespace(name="film", chunks=lambda: [np.ones((3, 2)), np.ones((4, 2)), [[1.0, 1.0], [1.0, np.nan]]])
+    with pytest.raises(InputError, match=r"row 8\b"):
+        list(named_pieces([film]))

@@ -319,3 +319,16 @@ def test_sets_of_other_features_and_a_single_set_are_refused_by_a_sketch():
         SketchedMoments.of([rng.normal(size=(9, 3)), rng.normal(size=(9, 4))], size=2)
     with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
         sketched_spectrum(SketchedMoments.of([rng.normal(size=(9, 3))], size=2))
+
+
+def test_sets_too_far_apart_to_be_squared_are_refused_by_a_sketch_at_once_and_when_it_joins():
+    """Beyond, the sketch would hold infinity and say nothing."""
+    near, far = np.eye(3, 2), np.eye(3, 2) + np.array([1e146, 0.0])
+    with pytest.raises(InputError, match="Feature 0 varies on a scale"):
+        SketchedMoments.of([near, far], size=4)
+    with pytest.raises(InputError, match="Feature 0 varies on a scale"):
+        SketchedMoments.of({"near": near}, size=4) + SketchedMoments.of({"far": far}, size=4)
+
+
+def test_a_sketch_of_what_never_varies_holds_all_of_it():
+    assert SketchedMoments.of([np.zeros((3, 2)), np.ones((3, 2))], size=4).held == 1.0

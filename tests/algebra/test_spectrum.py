@@ -52,6 +52,7 @@ def test_people_told_the_first_that_distract_and_are_mostly_theirs(taught, n_tol
     """The first two read .95 or more."""
     spectrum = spectrum_of([98, 48, 1, 1, 0], [2, 2, 1, 3, 5])
     assert replace(spectrum, taught=None if taught is None else np.array(taught, dtype=float)).n_told == n_told
+    assert replace(spectrum_of([98, 48], [2, 2]), taught=np.ones(2)).n_told == 2  # there may be no others
 
 
 def test_variances_are_summed_and_meant_over_what_varies():

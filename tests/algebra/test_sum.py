@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from undistract import Moments, SetMoments
-from undistract.algebra.gather import block_rows, gather
+from undistract.algebra.gather import block_rows, gather, gather_sets
 
 
 @pytest.mark.parametrize("kind", [lambda number, rows: Moments.of({number: rows}), lambda _, rows: SetMoments.of(rows)])
@@ -42,3 +42,17 @@ def test_sets_of_single_rows_do_not_vary_and_their_means_are_the_rows():
     found = gather(X, None, np.ones(len(X), dtype=int), np.ones(len(X)), np.ones((1, len(X))))
     assert not found.scatters[0].any()
     np.testing.assert_allclose(found.between, (X - X.mean(axis=0)).T @ (X - X.mean(axis=0)), rtol=1e-11, atol=1e-8)
+
+
+@pytest.mark.parametrize("weightings", [np.ones((1, 3)), np.array([[1.0, 2.0, 3.0], [5.0, 0.5, 0.25]])])
+def test_what_belongs_to_each_set_is_kept_apart(weightings, monkeypatch):
+    monkeypatch.setattr("undistract.algebra.gather.block_rows", lambda n_features: 4)  # borders cut two of the sets
+    counts = np.array([3, 6, 2])
+    X = np.random.default_rng(0).normal([1e6, 0.0], size=(11, 2))
+    found = gather_sets(X, None, counts, weightings)
+    sets = np.split(X, np.cumsum(counts)[:-1])
+    np.testing.assert_array_equal(found.anchors, [rows[0] for rows in sets])
+    np.testing.assert_allclose(found.offsets, [(rows - rows[0]).mean(axis=0) for rows in sets], rtol=1e-9)
+    scatters = [np.cov(rows.T, ddof=0) * len(rows) for rows in sets]
+    np.testing.assert_allclose(found.squares, [np.diag(one) for one in scatters], rtol=1e-7)
+    np.testing.assert_allclose(found.scatters, np.tensordot(weightings, scatters, axes=1), rtol=1e-7)

@@ -1,13 +1,14 @@
 """Every line of two rooms is covered by a test that would notice if it were wrong, not merely run.
 
     python -m tests.campaigns.mutants --room algebra|review [--only cutoff.py projection.py:120 words.py:describe]
-                                      [--most N] [--each 3] [--seed 0] [--minutes T] [--save out/mutants.csv]
-                                      [--again out/mutants.csv]
+                                      [--most N] [--each 3] [--lines] [--seed 0] [--minutes T]
+                                      [--save out/mutants.csv] [--again out/mutants.csv]
 
 First all tests of the room run once, and `coverage` tells which lines each of them reaches. Then one statement at a
 time is made a little wrong (tests/campaigns/mutations.py) and the tests that reach it run, the fastest first, until
 one fails. A mutant that no test notices survives: a statement about the world is missing, the line is needless, or
-both ways are the same in the end.
+both ways are the same in the end. `--lines` asks of every statement whether it is more than run: it is changed in one
+way after the other until a test notices, and what is left at the end is covered by smoke tests alone.
 
 The wrong code lives in a child process alone, in place of that of the functions; nothing is written to the tree.
 """
@@ -25,7 +26,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,8 +46,10 @@ TESTS = {
 }
 # The compiled passes run as they are written: a change would not reach what is compiled, nor would coverage see it.
 SURROUNDINGS = {"NUMBA_DISABLE_JIT": "1", "UNDISTRACT_LAWS": "mutants", "OMP_NUM_THREADS": "1"}
+NOTICED, MISSED = ("killed", "endless"), ("survived", "not reached")
 SECONDS = 30.0  # of tests for one mutant
 KINDS_SEEN = 5  # in so many tests a value of a kind that can be changed would have come by
+Statement = tuple[Path, str, int]  # the function it is in, and its first line
 PATIENCE, GRACE = 5.0, 5.0  # times as long as a test takes without it, and seconds, until it is taken for endless
 
 
@@ -96,6 +99,7 @@ class Campaign:
     told: Callable[[Outcome], None] = lambda outcome: None
     outcomes: list[Outcome] = field(default_factory=list)
     reached: Reached | None = None
+    folder: Path = ROOT  # where the tests run: wrong code may write anywhere
     _failure: tuple[str, str] | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -140,6 +144,7 @@ class Campaign:
 
     def _run_all(self, items: Sequence[pytest.Item]) -> dict[str, Any]:
         """Run every test once, with coverage."""
+        os.chdir(self.folder)
         coverage = importlib.import_module("coverage")
         watch = coverage.Coverage(data_file=None, config_file=False, include=[str(path) for path in self.paths])
         watch.start()
@@ -163,6 +168,7 @@ class Campaign:
         self, items: Sequence[pytest.Item], mutant: Mutant, tests: Sequence[int], functions: list[FunctionType]
     ) -> tuple[str, str, str]:
         assert self.reached is not None
+        os.chdir(self.folder)
         nudges = Nudges()
         builtins.__nudged__, builtins.__without_first__ = nudges.nudged, nudges.without_first  # type: ignore[attr-defined]
         replace_code(mutant.code(), functions)
@@ -198,15 +204,17 @@ def _reached(found: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reac
     return reached
 
 
-def in_rounds(paths: Sequence[Path], each: int, seed: int, only: Sequence[str] = ()) -> Iterator[Mutant]:
-    """Take one mutant of every statement, then a second one of each, and so on."""
+def in_rounds(
+    paths: Sequence[Path], each: int, seed: int, only: Sequence[str] = (), settled: Container[Statement] = ()
+) -> Iterator[Mutant]:
+    """Take one mutant of every statement, then a second one of each, and so on, but none of what is settled by then."""
     statements = [one for path in paths for one in mutants_of(path, seed)]
     if only:
         statements = [one for one in statements if any(_is_meant(one[0], word) for word in only)]
     random.Random(seed).shuffle(statements)
     for place in range(each):
         for mutants in statements:
-            yield from mutants[place : place + 1]
+            yield from (one for one in mutants[place : place + 1] if _statement(one) not in settled)
 
 
 def _is_meant(mutant: Mutant, word: str) -> bool:
@@ -215,27 +223,37 @@ def _is_meant(mutant: Mutant, word: str) -> bool:
     return here and mutant.path.name == name
 
 
+def _statement(mutant: Mutant) -> Statement:
+    return mutant.path, mutant.function, mutant.first
+
+
 def _name(mutant: Mutant) -> tuple[str, str, str]:
     """What stays the same while lines move."""
     return mutant.path.name, mutant.function, mutant.change
 
 
-def unnoticed(table: Path) -> set[tuple[str, str, str]]:
-    """Read which mutants no test noticed, of a table that was saved."""
-    with table.open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["outcome"] in ("survived", "not reached")]
-    return {(row["module"], row["function"], row["change"]) for row in rows}
+def left_of(table: Path, lines: bool) -> Callable[[Mutant], bool]:
+    """Tell, of a table that was saved, which mutants no test noticed, or which are of lines where none was noticed."""
+    with table.open(encoding="utf-8", newline="") as rows:
+        told = list(csv.DictReader(rows))
+    if lines:
+        noticed = {(row["module"], row["line"]) for row in told if row["outcome"] in NOTICED}
+        tried = {(row["module"], row["line"]) for row in told}
+        return lambda mutant: (mutant.path.name, str(mutant.first)) in tried - noticed
+    left = {(row["module"], row["function"], row["change"]) for row in told if row["outcome"] in MISSED}
+    return lambda mutant: _name(mutant) in left
 
 
 def run(arguments: Sequence[str], campaign: Campaign) -> Campaign:
     """Let the tests that pytest finds by such arguments meet the mutants."""
     os.environ.update(SURROUNDINGS)
     with TemporaryDirectory() as scratch:
+        campaign.folder = Path(scratch)
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:xdist", f"--basetemp={scratch}/tests"]
         quiet += ["-o", "addopts=--doctest-modules --import-mode=importlib"]
         code = pytest.main([*quiet, *arguments], plugins=[campaign])
-    if campaign.reached is None:
-        raise SystemExit(f"The tests could not be collected (pytest ended with {code!s}): python -m pytest {arguments}")
+    if campaign.reached is None or code == pytest.ExitCode.INTERNAL_ERROR:
+        raise SystemExit(f"The tests could not meet them (pytest ended with {code!s}): python -m pytest {arguments}")
     return campaign
 
 
@@ -245,10 +263,11 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", default=(), help="modules, lines as cutoff.py:77, functions as cutoff.py:cut"
     )
-    parser.add_argument("--again", type=Path, help="of a table that was saved, what no test noticed then")
+    parser.add_argument("--again", type=Path, help="of a table that was saved, what no test noticed: changes, or lines")
     parser.add_argument("--tests", nargs="*", help="other tests than those of the room")
     parser.add_argument("--most", type=int, default=10**6, help="so many mutants, spread over all modules")
     parser.add_argument("--each", type=int, default=3, help="at most so many of one statement")
+    parser.add_argument("--lines", action="store_true", help="a statement is settled by its first noticed change")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of tests for one mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--least", type=float, default=0.9, help="it fails where a smaller share is noticed")
@@ -260,18 +279,21 @@ def main() -> int:
     except ImportError:
         parser.error('which test reaches which line is told by coverage: pip install "undistract[mutants]"')
     paths = sorted((ROOT / "src" / "undistract" / asked.room).glob("*.py"))
-    again = None if asked.again is None else unnoticed(asked.again)
+    again = left_of(asked.again, asked.lines) if asked.again else lambda mutant: True
     started = time.monotonic()
+    noticed: set[Statement] = set()
 
     def plan(paths: Sequence[Path]) -> Iterator[Mutant]:
-        chosen = in_rounds(paths, asked.each, asked.seed, asked.only)
-        for number, mutant in enumerate(one for one in chosen if again is None or _name(one) in again):
+        chosen = in_rounds(paths, asked.each, asked.seed, asked.only, noticed if asked.lines else ())
+        for number, mutant in enumerate(filter(again, chosen)):
             if number >= asked.most or time.monotonic() - started > 60 * asked.minutes:
                 return
             yield mutant
 
     def told(outcome: Outcome) -> None:
-        if outcome.what == "survived":
+        if outcome.what in NOTICED:
+            noticed.add(_statement(outcome.mutant))
+        elif outcome.what == "survived":
             print("survived", outcome, flush=True)
         if asked.save:
             with asked.save.open("a", encoding="utf-8", newline="") as table:
@@ -285,14 +307,19 @@ def main() -> int:
     os.chdir(ROOT)
     found = run(chosen, Campaign(paths, plan, asked.seconds, told)).outcomes
     counts = Counter(outcome.what for outcome in found)
-    for what in ("not reached", "survived"):
+    for what in MISSED:
         print(f"{what}:", *(f"  {one}" for one in found if one.what == what), sep="\n")
     print(
         f"{len(found)} mutants in {time.monotonic() - started:.0f} s:", *(f"{n} {what}," for what, n in counts.items())
     )
-    noticed = (counts["killed"] + counts["endless"]) / max(len(found) - counts["unchanged"], 1)
-    print(f"{noticed:.1%} of what was changed was noticed.")
-    return int(noticed < asked.least)
+    if asked.lines:
+        tried = {_statement(one.mutant): str(one).partition(": ")[0] for one in found}
+        smoke = sorted(where for statement, where in tried.items() if statement not in noticed)
+        print(f"Of {len(tried)} statements {len(smoke)} are covered by smoke tests alone:", *smoke, sep="\n  ")
+        return int(bool(smoke))
+    share = sum(counts[what] for what in NOTICED) / max(len(found) - counts["unchanged"], 1)
+    print(f"{share:.1%} of what was changed was noticed.")
+    return int(share < asked.least)
 
 
 if __name__ == "__main__":

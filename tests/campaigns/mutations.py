@@ -126,7 +126,7 @@ def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterat
         case ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
             yield owner, (name, place), gone
         case ast.Expr(ast.Yield(value=value) as node) if value is not None:
-            yield node, "value", _nudge(value)
+            yield from _nudges(node, value)
             yield from _inside(statement.value)
         case ast.Expr():
             yield owner, (name, place), gone
@@ -142,7 +142,7 @@ def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterat
         case ast.AugAssign(op=op, value=value):
             if type(op) in SWAPS:
                 yield statement, "op", SWAPS[type(op)]()
-            yield statement, "value", _nudge(value)
+            yield from _nudges(statement, value)
             yield from _inside(value)
         case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Return(value=value) if value is not None:
             if not isinstance(value, ast.Constant | ast.UnaryOp | ast.Lambda) and ast.unparse(value) not in (
@@ -150,15 +150,17 @@ def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterat
                 "[]",
                 "{}",
             ):
-                yield statement, "value", _nudge(value)
+                yield from _nudges(statement, value)
             yield from _inside(value, statement, "value")
         case ast.With(items=items):
             for item in items:
                 yield from _inside(item.context_expr)
 
 
-def _nudge(value: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name("__nudged__", ast.Load()), [value], [])
+def _nudges(owner: ast.AST, value: ast.expr) -> Iterator[Edit]:
+    """Let a value be off at its end, and at its beginning."""
+    for more in ([], [ast.Constant(0)]):
+        yield owner, "value", ast.Call(ast.Name("__nudged__", ast.Load()), [value, *more], [])
 
 
 def _is_typing(test: ast.expr) -> bool:
