@@ -87,3 +87,50 @@ def test_a_number_that_is_missing_shows_wherever_it_is(bad, n_rows, width):
             Moments.of_labelled(X, sets)
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             Focus().fit(X, sets=sets)
+
+
+def test_where_compiled_passes_cannot_be_kept_they_are_compiled_each_time(monkeypatch):
+    """A user whose home is read-only has no folder for them, and numba says so with a raw error."""
+    numba = pytest.importorskip("numba", reason="needs numba: pip install 'undistract[fast]'")
+
+    def without_a_folder(*args, cache=False, njit=numba.njit, **settings):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(*args, **settings)
+
+    monkeypatch.setattr(numba, "njit", without_a_folder)
+    passes, rows = way.compiled.__wrapped__(), np.empty((3, 1))
+    means, squares = np.empty((2, 2, 1))
+    source, bounds, nothing = np.array([[1.0], [3.0], [8.0]]), np.array([0, 2, 3]), np.empty((0, 1))
+    passes.centre(source, rows, bounds, nothing, means, squares, 0)
+    assert (rows.T.tolist(), means.T.tolist(), squares.T.tolist()) == ([[-1.0, 1.0, 0.0]], [[1.0, 0.0]], [[2.0, 0.0]])
+    out, spread = np.empty((2, 1)), np.zeros(1)
+    passes.sum_sets(source, bounds[:-1], nothing, means, squares, np.array([1.0, 5.0]), np.ones(1), out, spread)
+    assert out.T.tolist() == [[1.0, 7.0]]
+    assert spread == pytest.approx(np.sqrt(2))
+
+
+@pytest.mark.parametrize(("n_rows", "way_taken"), [(2 * way.LONG - 1, "_short"), (2 * way.LONG, "_long")])
+def test_short_pieces_are_not_gone_through_one_by_one(n_rows, way_taken, monkeypatch):
+    taken = []
+    for name in ("_short", "_long"):
+        monkeypatch.setattr(way, name, lambda *given, name=name: taken.append(name))
+    way.centre(way.Pieces(np.ones((n_rows, 2)), np.array([0, 5]), np.empty((0, 2))), np.empty((n_rows, 2)))
+    assert taken == [way_taken]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "worth_while"),
+    [
+        (way.COMPILED_VALUES // 4, 4, True),
+        (way.COMPILED_VALUES // 4 - 1, 4, False),
+        (way.COMPILED_VALUES // way.COMPILED_FEATURES, way.COMPILED_FEATURES, True),
+        (way.COMPILED_VALUES, way.COMPILED_FEATURES + 1, False),
+    ],
+)
+def test_passes_are_compiled_for_full_blocks_of_narrow_rows(n_rows, n_features, worth_while, monkeypatch):
+    monkeypatch.setattr(way, "compiled", lambda: "compiled")
+    rows = np.broadcast_to(0.0, (n_rows, n_features))
+    short, long = (way.Pieces(rows, starts, rows[:0]) for starts in (np.arange(0, n_rows, 2), np.zeros(1, dtype=int)))
+    assert short.passes() == long.passes() == ("compiled" if worth_while else None)
+    assert (short.spared, long.spared) == (int(worth_while), 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from undistract import Moments, SetMoments
-from undistract.algebra.gather import block_rows, gather, gather_sets
+from undistract.algebra.gather import block_rows, gather, gather_sets, mirror
 
 
 @pytest.mark.parametrize("kind", [lambda number, rows: Moments.of({number: rows}), lambda _, rows: SetMoments.of(rows)])
@@ -56,3 +56,19 @@ def test_what_belongs_to_each_set_is_kept_apart(weightings, monkeypatch):
     scatters = [np.cov(rows.T, ddof=0) * len(rows) for rows in sets]
     np.testing.assert_allclose(found.squares, [np.diag(one) for one in scatters], rtol=1e-7)
     np.testing.assert_allclose(found.scatters, np.tensordot(weightings, scatters, axes=1), rtol=1e-7)
+
+
+def test_sets_of_one_size_and_weight_are_summed_without_rounding():
+    """Rows times a root of their weight would leave some: √3 · √3 is not 3."""
+    X = np.array([[1.0, 5.0], [3.0, 9.0], [10.0, 0.0], [16.0, 2.0]])
+    found = gather(X, None, np.array([2, 2]), np.full(2, 3.0), np.full((1, 2), 3.0))
+    assert found.scatters[0].tolist() == [[60.0, 30.0], [30.0, 30.0]]
+    assert found.between.tolist() == [[3 * 60.5, -3 * 33.0], [-3 * 33.0, 3 * 18.0]]
+
+
+@pytest.mark.parametrize("size", [1, 64, 65, 200])
+def test_a_triangle_is_mirrored_however_large(size):
+    matrix = np.random.default_rng(0).normal(size=(size, size))
+    upper = np.triu(matrix)
+    mirror(matrix)
+    np.testing.assert_array_equal(matrix, upper + np.triu(upper, 1).T)

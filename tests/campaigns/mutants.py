@@ -79,7 +79,10 @@ class Reached:
     def tests(self, mutant: Mutant, most: float) -> list[int]:
         """Return the tests that reach the statement, the fastest first, as many as fit in so many seconds."""
         lines = self.lines.get(str(mutant.path), {})
-        found = {test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ())}
+        here = range(mutant.first, mutant.last + 1)
+        if not any(line in lines for line in here):  # a jump, that its condition makes itself
+            here = range(mutant.first - 1, mutant.first)
+        found = {test for line in here for test in lines.get(line, ())}
         chosen, total = [], 0.0
         for test in sorted(found - set(self.failed), key=lambda test: self.seconds[test]):
             total += self.seconds[test]
