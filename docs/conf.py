@@ -65,6 +65,7 @@ html_title = "undistract"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_additional_pages = {"index": "to_the_first_page.html"}
+html_sidebars = {"docs/start": []}  # it has no pages beside it
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -72,6 +72,15 @@ def test_the_share_that_is_ignored_is_of_the_squared_length(removal):
     assert projection.ignored_share(np.zeros((0, 3))).shape == (0,)
 
 
+def test_the_share_that_is_ignored_is_the_same_in_single_precision():
+    """Any float32 rows raised numpy's warning about a cast, and beyond 1e19 the share was not a number."""
+    projection = Projection.of(SPECTRUM, 1, "kept_span")
+    deviations = np.array([[3.0, 4.0, 0.0], [0.0, 2.0, 2.0], [1.0, 1.0, 2.0]], dtype=np.float32)
+    for scale in (1.0, 1e30, 1e-30):
+        found = projection.ignored_share(np.float32(scale) * deviations)
+        np.testing.assert_allclose(found, [9 / 25, 0.0, 1 / 6], rtol=1e-6)
+
+
 @pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
 @pytest.mark.parametrize("n_removed", [0, 2])
 def test_a_filter_on_projected_rows_reads_the_same_on_rows(removal, n_removed):
