@@ -14,7 +14,7 @@ from undistract.algebra import Projection, gather_elsewhere, store
 from undistract.algebra.elsewhere import _thin_is_cheaper, denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.library import Library
-from undistract.algebra.solve_elsewhere import dense_on
+from undistract.algebra.solve_elsewhere import _full_rank, dense_on
 from undistract.algebra.solvers import dense
 
 HERE = Library(np, "cpu", np.asarray)
@@ -208,3 +208,28 @@ def test_another_way_to_denoise_is_made_once_for_each():
         denoising(spectrum, 1, "soft", 8.0),
     ]
     assert len({id(made) for made in (one, *others)}) == 4
+
+
+def test_a_library_that_answers_with_nothing_in_place_of_an_error_is_noticed():
+    """Some give NaN for a matrix that is not positive definite: then numpy's own road is taken."""
+    silent = SimpleNamespace(linalg=SimpleNamespace(cholesky=lambda matrix: matrix * np.diag([1.0, np.nan, 1.0])))
+    silent.asarray, silent.__array_namespace_info__ = np.asarray, np.__array_namespace_info__
+    within, total = np.diag([1.0, 2.0, 3.0]), np.diag([4.0, 2.5, 3.0])
+    for found, expected in zip(
+        dense_on(within, total, 1.0, Library(silent, "cpu", np.asarray)), dense(within, total, 1.0), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "full"),
+    [
+        (np.diag([1e-12, 1.0, 1e12]), True),  # units do not matter
+        (np.diag([1.0, 0.0, 1.0]), False),
+        (np.ones((3, 3)), False),
+        (np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]]), False),  # not beyond doubt
+        (np.array([[1.0, 0.999], [0.999, 1.0]]), True),
+    ],
+)
+def test_full_rank_is_told_where_it_is_beyond_doubt(matrix, full):
+    assert _full_rank(matrix, HERE) == full

@@ -129,6 +129,22 @@ def test_a_complement_reads_and_gives_back_what_the_columns_leave(n_columns):
     np.testing.assert_allclose(plane.coordinates(X.astype(np.float32)), Z, atol=1e-5)
 
 
+@pytest.mark.parametrize(("n_columns", "is_wide"), [(3, False), (4, True)])
+def test_few_columns_are_taken_out_without_forming_the_basis(n_columns, is_wide):
+    """With many columns it is cheaper, and made once for each kind of number; with few it can be huge."""
+    plane = Complement.of(np.random.default_rng(0).normal(size=(10, n_columns)))
+    plane.rows(plane.coordinates(np.ones((2, 10))))
+    plane.coordinates(np.ones((2, 10), dtype=np.float32))
+    assert list(plane._made) == (["float64", "float32"] if is_wide else [])
+
+
+@pytest.mark.parametrize("scale", [1e140, 1e-140])  # as far as rows may go
+def test_how_long_a_column_is_does_not_matter(scale):
+    columns = np.random.default_rng(0).normal(size=(5, 2))
+    one, other = Complement.of(columns), Complement.of(columns * [1.0, scale])
+    np.testing.assert_allclose(other.basis, one.basis, atol=1e-14)
+
+
 def test_a_complement_of_equal_parts_leaves_the_last_features():
     """Where columns move features equally, the first of them gives way."""
     assert Complement.of(np.ones((4, 1))).features.tolist() == [1, 2, 3]

@@ -25,6 +25,7 @@ SPARED = {
     "import": "without it nothing runs",
     "with": "what is opened is used inside, and tried there; locks need threads that meet",
     "f-string": "the parts of a text; that the whole text is told is tried",
+    "np.empty": "nothing is in it yet; its size is tried",
 }
 # They choose how fast the same result is found, or in which memory.
 FOR_SPEED = {"copy", "check_finite", "overwrite_a", "overwrite_b", "out", "cache"}
@@ -145,11 +146,7 @@ def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterat
             yield from _nudges(statement, value)
             yield from _inside(value)
         case ast.Assign(value=value) | ast.AnnAssign(value=value) | ast.Return(value=value) if value is not None:
-            if not isinstance(value, ast.Constant | ast.UnaryOp | ast.Lambda) and ast.unparse(value) not in (
-                "()",
-                "[]",
-                "{}",
-            ):
+            if not isinstance(value, ast.Constant | ast.UnaryOp | ast.Lambda) and not _is_empty(value):
                 yield from _nudges(statement, value)
             yield from _inside(value, statement, "value")
         case ast.With(items=items):
@@ -161,6 +158,10 @@ def _nudges(owner: ast.AST, value: ast.expr) -> Iterator[Edit]:
     """Let a value be off at its end, and at its beginning."""
     for more in ([], [ast.Constant(0)]):
         yield owner, "value", ast.Call(ast.Name("__nudged__", ast.Load()), [value, *more], [])
+
+
+def _is_empty(value: ast.expr) -> bool:
+    return ast.unparse(value).startswith(("np.empty(", "np.empty_like(")) or ast.unparse(value) in ("()", "[]", "{}")
 
 
 def _is_typing(test: ast.expr) -> bool:
