@@ -316,9 +316,12 @@ def main() -> int:
         f"{len(found)} mutants in {time.monotonic() - started:.0f} s:", *(f"{n} {what}," for what, n in counts.items())
     )
     if asked.lines:
-        tried = {_statement(one.mutant): str(one).partition(": ")[0] for one in found}
-        smoke = sorted(where for statement, where in tried.items() if statement not in noticed)
-        print(f"Of {len(tried)} statements {len(smoke)} are covered by smoke tests alone:", *smoke, sep="\n  ")
+        places = {_statement(one.mutant): str(one).partition(": ")[0] for one in found}
+        survived = {_statement(one.mutant) for one in found if one.what in MISSED}
+        smoke = sorted(where for statement, where in places.items() if statement in survived - noticed)
+        opaque = sorted(where for statement, where in places.items() if statement not in survived | noticed)
+        print(f"Of {len(places)} statements {len(opaque)} hand on what cannot be a little off:", *opaque, sep="\n  ")
+        print(f"{len(smoke)} are covered by smoke tests alone:", *smoke, sep="\n  ")
         return int(bool(smoke))
     share = sum(counts[what] for what in NOTICED) / max(len(found) - counts["unchanged"], 1)
     print(f"{share:.1%} of what was changed was noticed.")

@@ -161,7 +161,12 @@ def _nudges(owner: ast.AST, value: ast.expr) -> Iterator[Edit]:
 
 
 def _is_empty(value: ast.expr) -> bool:
-    return ast.unparse(value).startswith(("np.empty(", "np.empty_like(")) or ast.unparse(value) in ("()", "[]", "{}")
+    return ast.unparse(value).startswith(("np.empty(", "np.empty_like(")) or ast.unparse(value) in (
+        "()",
+        "[]",
+        "{}",
+        "set()",
+    )
 
 
 def _is_typing(test: ast.expr) -> bool:

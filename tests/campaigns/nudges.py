@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import islice
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
+
+# Parts of an object that can be changed on their own; what else it holds may be a lock, or open.
+SIMPLE = (bool, int, float, str, bytes, tuple, np.ndarray, np.generic)
 
 
 class Nudges:
@@ -42,50 +45,36 @@ def off(value: Any, at: int = -1) -> Any:
     --------
     >>> off(2), off(True), off([1, 2, 3]), off((1.0, "calm"))
     (3, False, [1, 2], (1.0, 'calm.'))
-    >>> off((1.0, "calm"), at=0)
-    (1.01, 'calm')
+    >>> off((1.0, "calm"), at=0), off("calm", at=0)
+    ((1.01, 'calm'), '.calm')
     """
-    if isinstance(value, tuple):
-        return _off_tuple(value, at)
-    if isinstance(value, np.ndarray):
-        return _off_array(value, at)
     for kinds, change in CHANGERS:
         if isinstance(value, kinds):
-            return change(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _off_inside(value, at)
+            return change(value, at)
     if hasattr(value, "__array_namespace__") and "float" in str(value.dtype):
         return value * 1.01
-    return value
-
-
-CHANGERS: tuple[tuple[tuple[type, ...], Callable[[Any], Any]], ...] = (
-    ((bool, np.bool_), lambda value: not value),
-    ((int, np.integer), lambda value: value + 1),
-    ((float, np.floating), lambda value: value * 1.01 if value else type(value)(0.01)),
-    ((str,), lambda value: value + "."),
-    ((bytes,), lambda value: value + b"."),
-    ((list,), lambda value: value[:-1] if value else value),
-    ((dict,), lambda value: dict(islice(value.items(), len(value) - 1)) if value else value),
-    ((set, frozenset), lambda value: type(value)(islice(value, len(value) - 1)) if value else value),
-    ((GeneratorType,), lambda value: islice(value, 1, None)),
-    ((type(NotImplemented),), lambda value: None),
-    ((Exception,), lambda value: RuntimeError(*value.args)),
-)
+    if isinstance(value, type) or not hasattr(value, "__dict__"):
+        return value
+    return _off_inside(value, at)
 
 
 def _off_array(value: Any, at: int) -> Any:
-    if not value.size or value.dtype.kind not in "biuf":
+    if not value.size or value.dtype.kind not in "biufUMm":
         return value
-    changed = value.copy()
-    last = changed[(at,) * value.ndim]
-    if value.dtype.kind == "f":
-        size = abs(value[abs(value) < float("inf")]).max(initial=0.0)
-        changed[(at,) * value.ndim] = last + 0.01 * (size or 1.0)
-    elif value.dtype.kind == "b":
-        changed[(at,) * value.ndim] = not last
-    else:  # most are places, and must lie inside
-        changed[(at,) * value.ndim] = last - 1 if last > 0 else last + 1
+    changed, place = value.copy(), (at,) * value.ndim
+    one = changed[place]
+    match value.dtype.kind:
+        case "f":
+            size = abs(value[abs(value) < float("inf")]).max(initial=0.0)
+            changed[place] = one + 0.01 * (size or 1.0)
+        case "b":
+            changed[place] = not one
+        case "U":
+            changed[place] = one[1:]
+        case "M" | "m":
+            changed[place] = one + 1
+        case _:  # most are places, and must lie inside
+            changed[place] = one - 1 if one > 0 else one + 1
     return changed
 
 
@@ -99,10 +88,34 @@ def _off_tuple(value: tuple[Any, ...], at: int) -> tuple[Any, ...]:
 
 
 def _off_inside(value: Any, at: int) -> Any:
-    for field in fields(value)[:: at or 1]:
-        found = off(getattr(value, field.name, None), at)
-        if found is not getattr(value, field.name, None):
+    of_a_dataclass = is_dataclass(value)
+    names = [field.name for field in fields(value)] if of_a_dataclass else sorted(vars(value))
+    for name in names[:: at or 1]:
+        held = getattr(value, name, None)
+        if not of_a_dataclass and not isinstance(held, SIMPLE):
+            continue
+        found = off(held, at)
+        if found is not held:
             changed = copy.copy(value)
-            object.__setattr__(changed, field.name, found)
+            object.__setattr__(changed, name, found)
             return changed
     return value
+
+
+# Tuples stand for what else is read in order: lines of a database, what `map` and `zip` will give.
+CHANGERS: tuple[tuple[tuple[type, ...], Callable[[Any, int], Any]], ...] = (
+    ((bool, np.bool_), lambda value, at: not value),
+    ((int, np.integer), lambda value, at: value + 1),
+    ((float, np.floating), lambda value, at: value * 1.01 if value else type(value)(0.01)),
+    ((str,), lambda value, at: value + "." if at else "." + value),
+    ((bytes,), lambda value, at: value + b"." if at else b"." + value),
+    ((np.ndarray,), _off_array),
+    ((list, range), lambda value, at: (value[:-1] if at else value[1:]) if value else value),
+    ((dict,), lambda value, at: dict(islice(value.items(), len(value) - 1)) if value else value),
+    ((set, frozenset), lambda value, at: type(value)(islice(value, len(value) - 1)) if value else value),
+    ((GeneratorType,), lambda value, at: islice(value, 1, None)),
+    ((tuple,), _off_tuple),
+    ((map, zip, Sequence), lambda value, at: _off_tuple(tuple(value), at)),
+    ((type(NotImplemented),), lambda value, at: None),
+    ((Exception,), lambda value, at: RuntimeError(*value.args)),
+)
