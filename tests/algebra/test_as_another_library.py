@@ -10,7 +10,7 @@ import pytest
 
 from tests.algebra.by_hand import spectrum_of
 from undistract import InputError, Moments, Spectrum
-from undistract.algebra import Projection, gather_elsewhere, store
+from undistract.algebra import Projection, gather_elsewhere, solve_elsewhere, solvers, store
 from undistract.algebra.elsewhere import _thin_is_cheaper, denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.library import Library
@@ -233,3 +233,22 @@ def test_a_library_that_answers_with_nothing_in_place_of_an_error_is_noticed():
 )
 def test_full_rank_is_told_where_it_is_beyond_doubt(matrix, full):
     assert _full_rank(matrix, HERE) == full
+
+
+@pytest.mark.parametrize(("apart", "is_sound"), [(2.01e-9, True), (1.99e-9, False)])
+def test_a_metric_is_whitened_by_a_factor_while_its_condition_is_sound(apart, is_sound):
+    """Of two nearly equal features, 1 apart from the other by δ, the reciprocal condition is δ/2; the bound is 1e-9."""
+    matrix = np.array([[1.0, 1 - apart], [1 - apart, 1.0]], order="F")
+    assert (solve_elsewhere._factor(matrix, HERE) is not None) == is_sound
+    assert (solvers._factor(matrix.copy(order="F")) is not None) == is_sound
+
+
+def test_a_sound_metric_needs_no_other_road(monkeypatch):
+    root = np.random.default_rng(0).normal(size=(4, 4)) * [1.0, 10.0, 100.0, 1000.0]
+    total = root.T @ root
+    within = total * 0.5 + np.diag(np.diag(total)) * 0.1
+    expected = dense(within, total, 0.3)
+    monkeypatch.setattr(solve_elsewhere, "dense", None)
+    found = dense_on(within, total, 0.3, HERE)
+    np.testing.assert_allclose(found.distraction, expected.distraction, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(found.patterns), np.abs(expected.patterns), rtol=1e-9)

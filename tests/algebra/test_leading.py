@@ -174,6 +174,9 @@ def test_few_rows_with_a_tiny_cushion_take_the_careful_road():
     assert n > 50
     assert found.n_directions == len(whole.distraction)
     np.testing.assert_allclose(found.distraction, whole.distraction[:n], atol=1e-11)
+    some, all_of_them = Spectrum.of(moments, wanted=Wanted(0.1)), Spectrum.of(moments)
+    assert not some.is_whole
+    np.testing.assert_allclose(some.debiased, all_of_them.debiased[: len(some.debiased)], rtol=1e-9)
     readings = part.filters.T @ whole.patterns[:, :n]
     np.testing.assert_allclose(np.abs(readings), np.eye(n), atol=1e-6)
 

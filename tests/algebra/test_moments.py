@@ -5,6 +5,7 @@ import pytest
 
 from undistract import InputError, Moments, SetMoments
 from undistract.algebra import store
+from undistract.algebra.moments import _heavy
 from undistract.algebra.prior import Prior
 
 SETS = {"a": [[0.0, 1.0], [2.0, 1.0]], "b": [[6.0, 1.0]], "c": [[8.0, 1.0], [9.0, 4.0], [10.0, 1.0]]}
@@ -241,10 +242,20 @@ def test_what_can_just_be_squared_is_summed_up_whatever_the_sets_weigh(memory, s
         Moments.of({"a": beyond[:10], "b": beyond[10:]}, prior)
 
 
+@pytest.mark.parametrize("feature", [0, 1, 2])
 @pytest.mark.parametrize(("inside", "apart"), [(1e-150, 0.0), (0.0, 1e-150)])
-def test_what_varies_too_little_to_be_squared_is_refused_inside_sets_or_between_them(memory, inside, apart):
-    sets = [[[0.0, place + step * inside, step] for step in (-1, 1)] for place in (0.0, apart)]
-    with pytest.raises(InputError, match="Feature 1 varies on a scale"):
+def test_what_varies_too_little_to_be_squared_is_refused_inside_sets_or_between_them(memory, inside, apart, feature):
+    sets = np.zeros((2, 2, 3))
+    sets[:, :, (feature + 1) % 3] = [-1.0, 1.0]
+    sets[:, :, feature] = [[-inside, inside], [apart - inside, apart + inside]]
+    with pytest.raises(InputError, match=f"Feature {feature} varies on a scale"):
         Moments.of(sets)
     still = [[[0.0, 7e150, 1.0], [0.0, 7e150, 2.0]]] * 2  # a constant may be as large as it likes
     assert np.diag(Moments.of(still).total).tolist() == pytest.approx([0.0, 0.0, 0.25])
+
+
+@pytest.mark.parametrize(("kept_values", "is_heavy"), [(4 * 2 * 9, False), (4 * 2 * 9 - 1, True)])
+def test_matrices_wait_while_they_take_no_more_than_rows_that_are_kept(kept_values, is_heavy, monkeypatch):
+    parts = [Moments.of(np.random.default_rng(number).normal(size=(2, 5, 3))) for number in range(3)]
+    monkeypatch.setattr("undistract.algebra.moments.KEPT_VALUES", kept_values)
+    assert _heavy([parts[0].without_rows(), parts[1], parts[2].without_rows()]) == is_heavy  # two of three are folded

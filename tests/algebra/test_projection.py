@@ -150,3 +150,12 @@ def test_a_complement_of_equal_parts_leaves_the_last_features():
     assert Complement.of(np.ones((4, 1))).features.tolist() == [1, 2, 3]
     assert Complement.of(np.array([[1e9], [1.0], [0.0]])).features.tolist() == [1, 2]
     assert Complement.of(np.array([[1.0], [1e9], [0.0]])).features.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
+def test_a_projection_knows_the_directions_that_it_removes(removal):
+    spectrum = spectrum_of([98, 48, 1], [2, 2, 5], cushion=0.5, unevenness=np.array([0.1, 0.2, 0.3]))
+    removed = Projection.of(spectrum, 2, removal).removed
+    np.testing.assert_array_equal(removed.filters, spectrum.filters[:, :2])
+    np.testing.assert_array_equal(removed.patterns, spectrum.patterns[:, :2])
+    assert removed.unevenness.tolist() == [0.1, 0.2]

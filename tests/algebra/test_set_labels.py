@@ -181,3 +181,9 @@ def test_a_missing_number_is_told_by_its_row_in_the_whole_stream():
     film = SimpleNamespace(name="film", chunks=lambda: [np.ones((3, 2)), np.ones((4, 2)), [[1.0, 1.0], [1.0, np.nan]]])
     with pytest.raises(InputError, match=r"row 8\b"):
         list(named_pieces([film]))
+
+
+def test_each_batch_waits_for_as_many_rows_as_the_first(monkeypatch):
+    monkeypatch.setattr(named_sets, "BATCH_ROWS", 4)
+    sets = {name: np.ones((n, 2)) for name, n in [("a", 2), ("b", 2), ("c", 3), ("d", 3), ("e", 1)]}
+    assert [[name for name, _ in batch] for batch in batches(sets)] == [["a", "b"], ["c", "d"], ["e"]]

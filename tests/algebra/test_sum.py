@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from undistract import Moments, SetMoments
-from undistract.algebra.gather import block_rows, gather, gather_sets, mirror
+from undistract.algebra.gather import BLOCK, LEAST_ROWS, MOST_ROWS, _Means, block_rows, gather, gather_sets, mirror
 
 
 @pytest.mark.parametrize("kind", [lambda number, rows: Moments.of({number: rows}), lambda _, rows: SetMoments.of(rows)])
@@ -72,3 +72,24 @@ def test_a_triangle_is_mirrored_however_large(size):
     upper = np.triu(matrix)
     mirror(matrix)
     np.testing.assert_array_equal(matrix, upper + np.triu(upper, 1).T)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "rows"),
+    [(1, MOST_ROWS), (BLOCK // MOST_ROWS + 1, BLOCK // (BLOCK // MOST_ROWS + 1)), (10**6, LEAST_ROWS)],
+)
+def test_blocks_hold_as_many_rows_as_stay_in_the_cache(n_features, rows):
+    assert block_rows(n_features) == rows
+
+
+def test_means_do_not_wait_for_the_end_of_all_sets(monkeypatch):
+    """Memory stays flat: what waits is summed up as soon as it is worth a product."""
+    monkeypatch.setattr("undistract.algebra.gather.ENOUGH_SETS", 5)
+    monkeypatch.setattr("undistract.algebra.gather.block_rows", lambda n_features: 8)
+    folded, fold = [], _Means._fold
+    monkeypatch.setattr(_Means, "_fold", lambda means: (folded.append(means.n_waiting), fold(means)))
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    found = gather(X, None, np.full(40, 2), np.ones(40), np.ones((1, 40)))
+    assert folded == [8] * 5  # four sets end in each block
+    means = X.reshape(40, 2, 2).mean(axis=1)
+    np.testing.assert_allclose(found.between, 40 * np.cov(means.T, ddof=0), rtol=1e-12)

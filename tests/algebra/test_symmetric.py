@@ -5,7 +5,7 @@ import pytest
 
 from undistract.algebra import symmetric
 from undistract.algebra.leading import LEAST_FEATURES, Leading, Wanted, leading
-from undistract.algebra.symmetric import n_above, symmetric_leading
+from undistract.algebra.symmetric import _by_tridiagonal, n_above, symmetric_leading
 
 SIZE = LEAST_FEATURES + 30
 FIRST = np.array([400.0, 90.0, 50.0, 20.0])  # odds; 19 are those of .95
@@ -53,3 +53,29 @@ def test_eigenvalues_are_counted_by_the_signs_of_pivots(least, number):
 
 def test_pivots_of_nothing_are_counted():
     assert n_above(np.array([1.0, 1.0, 3.0]), np.zeros(2), 1.0) == 3
+
+
+@pytest.mark.parametrize(("number", "share"), [(0, 0.25), (1, 0.25), (20, 0.25), (20, 0.24), (21, 0.25)])
+def test_the_tridiagonal_form_serves_for_some_but_not_for_most(number, share, monkeypatch):
+    monkeypatch.setattr(symmetric, "MOST_SHARE", share)
+    odds = np.append(np.linspace(30.0, 20.0, number), np.linspace(9.0, 0.0, 80 - number))
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(80, 80)))[0]
+    found = _by_tridiagonal(np.asfortranarray((turn * odds) @ turn.T), 19.0)
+    if number > share * 80:
+        assert found is None
+        return
+    np.testing.assert_allclose(found[0], odds[:number], rtol=1e-12)
+    np.testing.assert_allclose(np.abs(found[1].T @ turn[:, :number]), np.eye(number), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["_proved", "_by_tridiagonal"])
+@pytest.mark.parametrize("more", [-1, 0])
+def test_small_problems_are_solved_whole(name, more, monkeypatch):
+    monkeypatch.setattr(symmetric, "LEAST_FEATURES", 30)
+    monkeypatch.setattr(symmetric, "LEAST_SIZE", 30)
+    monkeypatch.setattr(symmetric, "_proved" if name == "_by_tridiagonal" else "_by_tridiagonal", lambda *_: None)
+    asked = []
+    monkeypatch.setattr(symmetric, name, lambda *_: asked.append(name))
+    odds = symmetric_leading(np.asfortranarray(np.diag(np.arange(30.0 + more))), Wanted(0.95))[0]
+    assert odds.tolist() == np.arange(29.0 + more, 18.0, -1.0).tolist()
+    assert asked == [name] * (more + 1)

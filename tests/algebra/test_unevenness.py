@@ -63,3 +63,14 @@ def test_units_do_not_matter(scale):
     sets, patterns = rows(n_rows=20), np.random.default_rng(1).normal(size=(40, 5))
     scaled = Moments.of({name: scale * one for name, one in sets.items()})
     np.testing.assert_allclose(scaled.unevenness(scale * patterns), Moments.of(sets).unevenness(patterns), rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2], [1, 3, 2, 0]])
+def test_of_all_features_that_vary_the_least_and_the_most_uneven_are_told(order):
+    rng = np.random.default_rng(0)
+    spreads = np.ones((20, 1, 4))
+    spreads[:10, :, 1], spreads[:3, :, 2], spreads[:, :, 3] = 2.0, 9.0, 0.0
+    moments = Moments.of((rng.normal(size=(20, 50, 4)) * spreads)[:, :, order])
+    of_each = moments.unevenness(np.eye(4))[np.array(order) != 3]
+    assert moments.unevenness_of_features() == pytest.approx((of_each.min(), of_each.max()), rel=1e-12)
+    assert of_each.max() > 2 * np.sort(of_each)[1] > 4 * of_each.min()
