@@ -6,7 +6,7 @@ import pytest
 from tests.algebra.by_hand import spectrum_of
 from undistract import InputError, Moments, Spectrum
 from undistract.algebra import Taught
-from undistract.algebra.taught import ODDS, PATIENCE, protect, teach
+from undistract.algebra.taught import ODDS, PATIENCE, _widened, protect, teach
 
 # λ: .98 for feature 2, .5 for feature 0, .25 for feature 1; Σλ = 1.73. Variances 2, 4 and 100.
 SPECTRUM = spectrum_of([1, 1, 98], [1, 3, 2], unevenness=np.array([0.1, 0.2, 0.4]))
@@ -192,3 +192,41 @@ def test_lessons_of_two_people_join_in_order():
         both + 1
     with pytest.raises(InputError, match="What people taught has 2 features, the others have 3"):
         teach(SPECTRUM, 1, both)
+
+
+def test_a_feature_that_nobody_saw_move_changes_nothing():
+    wide, narrow = (
+        spectrum_of([1, 1, 98, 0], [1, 3, 2, 0], cushion=0.5),
+        spectrum_of([1, 1, 98], [1, 3, 2], cushion=0.5),
+    )
+    lesson = np.array([[4.0, 3.0, 0.0, 0.0]])
+    one, other = teach(wide, 1, Taught(lesson)), teach(narrow, 1, Taught(lesson[:, :3]))
+    assert one[1] == other[1]
+    np.testing.assert_allclose(one[0].distraction, other[0].distraction, rtol=1e-12)
+    np.testing.assert_allclose(one[0].debiased, other[0].debiased, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(one[0].patterns[:3]), np.abs(other[0].patterns), rtol=1e-9)
+    assert not one[0].patterns[3].any()
+
+
+def test_without_a_cushion_a_new_direction_is_granted_next_to_nothing():
+    """A metric of zero could not be whitened: 1e-12 of the mean variance of all features stands in its place."""
+    widened = _widened(spectrum_of([1, 1, 0], [1, 3, 0]), np.array([[0.0, 0.0, 3.0]]))
+    assert widened.patterns[2, 2] ** 2 == pytest.approx(1e-12 * (2 + 4) / 3, rel=1e-9)
+    assert widened.filters[2, 2] * widened.patterns[2, 2] == pytest.approx(1.0)
+    rounded = _widened(spectrum_of([1, 1, 0], [1, 3, 0], cushion=0.5), np.array([[0.0, 0.0, 3.0]]))
+    assert rounded.patterns[2, 2] ** 2 == pytest.approx(0.5, rel=1e-9)
+
+
+def test_what_still_goes_is_turned_to_its_most_distracting_first():
+    """Of three that go, one combination is given back; the other two are the axes of λ in what is left."""
+    values = np.array([0.99, 0.98, 0.96])
+    spectrum = spectrum_of([*(100 * values), 1], [*(100 * (1 - values)), 99])
+    turned, n_removed = protect(spectrum, 3, np.array([[3.0, 2.0, 1.0, 0.0]]))
+    assert n_removed == 2
+    away = np.array([[3.0, 2.0, 1.0]]) / np.sqrt(14)
+    left = np.linalg.svd(away)[2][1:]  # orthonormal, and orthogonal to the anomaly
+    expected = np.linalg.eigvalsh(left @ np.diag(values) @ left.T)[::-1]
+    np.testing.assert_allclose(turned.distraction[:2], expected, rtol=1e-12)
+    np.testing.assert_allclose(turned.distraction[2], away[0] ** 2 @ values, rtol=1e-12)
+    cross = turned.patterns[:3, :2].T / 10 @ np.diag(values) @ turned.patterns[:3, :2] / 10
+    np.testing.assert_allclose(cross, np.diag(expected), atol=1e-12)

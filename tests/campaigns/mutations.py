@@ -50,6 +50,7 @@ class Mutant:
     first: int  # the lines of the statement; of a compound one those of its head
     last: int
     function: str
+    statement: str
     change: str
 
     def code(self) -> CodeType:
@@ -69,12 +70,12 @@ def mutants_of(path: Path, seed: int = 0) -> list[list[Mutant]]:
         body = getattr(statement, "body", None)
         last = body[0].lineno - 1 if isinstance(body, list) else statement.end_lineno
         shown = node if isinstance(node, ast.expr | ast.keyword | ast.comprehension) else statement
-        before = _text(shown)
+        before, whole = _text(shown), _text(statement)
         was = _put(node, name, value)
         after = "(gone)" if was is statement else _text(shown)
         _put(node, name, was)
         change = f"{before} → {after}"
-        mutant = Mutant(path, place, statement.lineno, max(last, statement.lineno), function, change)
+        mutant = Mutant(path, place, statement.lineno, max(last, statement.lineno), function, whole, change)
         statements.setdefault(id(statement), []).append(mutant)
     for mutants in statements.values():
         chance.shuffle(mutants)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaigns.either_way import EITHER_WAY
+from tests.campaigns.mutations import mutants_of
+
 pytest.importorskip("coverage", reason='needs coverage: pip install "undistract[mutants]"')
 if not hasattr(os, "fork"):
     pytest.skip("mutants live in forked processes", allow_module_level=True)
@@ -88,3 +91,10 @@ def test_no_change_of_a_small_function_stays_unnoticed(room, function, test):
     ended = subprocess.run([*words, "--each", "3"], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert re.search(r"[1-9]\d* mutants in \d+ s: [1-9]\d* killed,$", ended.stdout, re.MULTILINE), ended.stdout
+
+
+def test_what_may_be_written_either_way_is_still_written_and_has_a_reason():
+    rooms = [path for room in ("algebra", "review") for path in (ROOT / "src" / "undistract" / room).glob("*.py")]
+    written = {(one.path.name, one.function, one.statement) for path in rooms for one, *_ in mutants_of(path)}
+    assert set(EITHER_WAY) <= written
+    assert all(EITHER_WAY.values())

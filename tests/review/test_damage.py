@@ -309,11 +309,17 @@ def test_a_store_that_is_closed_lets_go_of_its_file(path):
     assert open_files(path) == []
 
 
-@pytest.mark.parametrize("kind", ["another kind", "no review", "damaged"])
+@pytest.mark.parametrize("kind", ["another kind", "no review", "cut off", "a wrong count of cells"])
 def test_a_file_that_is_refused_is_let_go(path, kind):
     fill(path)
     whole = path.read_bytes()
-    path.write_bytes({"another kind": b"set,row,after\n" * 1000, "no review": b"", "damaged": whole[:-5000]}[kind])
+    damaged = {
+        "another kind": b"set,row,after\n" * 1000,
+        "no review": b"",
+        "cut off": whole[:-5000],
+        "a wrong count of cells": whole[:4099] + b"\x00\x07" + whole[4101:],  # found by the check, once it is open
+    }
+    path.write_bytes(damaged[kind])
     with pytest.raises(FileError) as refusal:
         ReviewStore.open(path, create=False)
     assert open_files(path) == [], refusal

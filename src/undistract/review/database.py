@@ -183,7 +183,7 @@ def _set_up(connection: Any, _: Any) -> None:
         for words in ("journal_mode = DELETE", "synchronous = EXTRA", "trusted_schema = OFF", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {words}").close()
     except BaseException:
-        connection.close()  # the pool forgets it, and would leave the file open
+        connection.close()  # before SQLAlchemy 2.1 the pool forgets it, and would leave the file open
         raise
 
 
