@@ -141,3 +141,14 @@ def test_without_a_cushion_filters_read_nothing_where_nothing_varied(n_rows):
     reach = np.linalg.norm(spectrum.filters, axis=0)
     np.testing.assert_allclose((beside @ spectrum.filters) / reach, 0, atol=1e-6)
     np.testing.assert_allclose(spectrum.filters.T @ spectrum.patterns, np.eye(5), atol=1e-6)
+
+
+@pytest.mark.parametrize("cushion", [0.0, 0.1])
+def test_features_that_never_vary_take_no_part_whatever_the_unit(cushion):
+    """Beside rows of 1e-20, the patterns of few rows had lengths of 1e-17 along a feature that never varied."""
+    rows = np.random.default_rng(0).normal(size=(3, 4, 60)) * 1e-20
+    rows[:, :, [3, 30]] = 7.0
+    spectrum = Spectrum.of(Moments.of(rows), cushion=cushion)
+    assert not spectrum.filters[[3, 30]].any()
+    assert not spectrum.patterns[[3, 30]].any()
+    assert spectrum.variation.sum() == pytest.approx(1.0)

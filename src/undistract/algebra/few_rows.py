@@ -54,7 +54,8 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     roots = rows.row_roots[:, None]
     centred = (np.repeat(means, counts, axis=0) + deviations) * roots  # R
     lengths = np.linalg.norm(centred, axis=0)
-    lengths[lengths == 0] = 1.0
+    still = lengths == 0
+    lengths[still] = 1.0
     # Without a cushion the answer does not depend on units, so that rank may be judged on one scale.
     scale = lengths if epsilon == 0 else np.ones(len(lengths))
     # A triangle first: the (n, n) Gram matrix would square the condition.
@@ -70,10 +71,12 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     lengths_out = np.sqrt(variances + epsilon)[:, None]
     filters = (basis @ (inner_axes @ (vectors / lengths_out))) / scale[:, None]
     patterns = (basis @ (inner_axes @ (vectors * lengths_out))) * scale[:, None]
+    if epsilon == 0:
+        filters = inside(patterns, filters)
+    # Beside units of 1e-20, what rounding leaves of a feature that never varies would be a giant.
+    filters[still], patterns[still] = 0.0, 0.0
     within = deviations * roots / lengths
-    return solution(
-        distraction, inside(patterns, filters) if epsilon == 0 else filters, patterns, rank(within @ within.T)
-    )
+    return solution(distraction, filters, patterns, rank(within @ within.T))
 
 
 class LeadingRows(NamedTuple):
