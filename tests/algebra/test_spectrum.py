@@ -7,6 +7,7 @@ import pytest
 
 from tests.algebra.by_hand import first_of, spectrum_of
 from undistract import InputError, Moments, Spectrum
+from undistract.algebra.leading import Wanted
 from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
 
 # Variances 100, 50, 2, 4 and 5, and a feature that never varies.
@@ -91,16 +92,35 @@ def test_where_nothing_varies_there_is_no_direction(n_features, absolute):
     assert spectrum.variances == Variances(0.0, 0.0, 0.0)
 
 
-def test_few_rows_and_many_count_directions_and_variances_alike():
+@pytest.mark.parametrize("cushion", [0.0, 0.1])
+def test_few_rows_and_many_count_directions_and_variances_alike(cushion):
     rows = np.random.default_rng(0).normal(size=(3, 4, 60))
     few, many = Moments.of(rows), Moments.of(rows).without_rows()
-    one, other = Spectrum.of(few, cushion=0.0), Spectrum.of(many, cushion=0.0)
+    one, other = Spectrum.of(few, cushion=cushion), Spectrum.of(many, cushion=cushion)
     assert one.evidence == other.evidence
     assert one.evidence.n_directions == 11
     for name in ("total", "within", "mean"):
         assert getattr(one.variances, name) == pytest.approx(getattr(other.variances, name), rel=1e-12)
     assert one.variances.total == pytest.approx(np.trace(few.total))
     assert one.variances.within == pytest.approx(np.trace(few.within))
+
+
+@pytest.mark.parametrize("n_features", [40, 500])  # all directions, and the leading ones alone
+@pytest.mark.parametrize("rows_per_set", [7, 90])
+def test_no_more_directions_vary_than_rows_and_features_that_depend_on_one_another_allow(n_features, rows_per_set):
+    """With a cushion every feature was counted: 200 directions were said to vary in 199 degrees of freedom."""
+    rng = np.random.default_rng(0)
+    sets = (rng.normal(size=(n_features // 10, 1, n_features)) * 2) + rng.normal(
+        size=(n_features // 10, rows_per_set, n_features)
+    )
+    few_features = sets[:, :, : n_features // 2].repeat(2, axis=2)
+    for rows in (sets, few_features):
+        moments = Moments.of(rows)
+        true = np.linalg.matrix_rank((rows - moments.mean).reshape(-1, n_features))
+        spectrum = Spectrum.of(moments, wanted=Wanted(0.95))
+        assert spectrum.n_directions == true
+        assert Spectrum.of(moments).n_directions == true
+        assert Spectrum.of(moments).is_whole
 
 
 def test_an_absolute_cushion_may_be_as_large_as_a_variance():

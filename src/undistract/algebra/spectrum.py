@@ -20,7 +20,7 @@ from undistract.algebra.evidence import Evidence, speaks
 from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
-from undistract.algebra.solvers import Solution, dense, dense_leading
+from undistract.algebra.solvers import Solution, dense, dense_leading, rank
 from undistract.algebra.store import KeptRows
 from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
@@ -171,12 +171,12 @@ class Spectrum:
     @property
     def n_directions(self) -> int:
         """How many directions vary at all, known or not."""
-        return max(len(self.distraction), self.evidence.n_directions)
+        return self.evidence.n_directions
 
     @property
     def is_whole(self) -> bool:
         """Whether every direction is known that can be known: no more were left out because nobody asked."""
-        return self.variances is None or len(self.distraction) == self.n_directions
+        return self.variances is None or len(self.distraction) >= self.n_directions
 
     @property
     def n_constant(self) -> int:
@@ -247,13 +247,10 @@ class _Solved(NamedTuple):
     variances: Variances
 
     @classmethod
-    def of(
-        cls, moments: Moments, found: Solution, epsilon: float, n_directions: int | None, variances: Variances
-    ) -> _Solved:
+    def of(cls, moments: Moments, found: Solution, epsilon: float, n_directions: int, variances: Variances) -> _Solved:
         distraction, filters, patterns, n_moving = found
         known = Known(filters, patterns, moments.unevenness(patterns))
-        n_all = len(distraction) if n_directions is None else n_directions
-        return cls(distraction, known, n_moving, epsilon, n_all, variances)
+        return cls(distraction, known, n_moving, epsilon, max(n_directions, n_moving), variances)
 
     @classmethod
     def nothing(cls, moments: Moments, epsilon: float, variances: Variances) -> _Solved:
@@ -267,17 +264,19 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     variances = Variances.of(np.diag(total), np.diag(within))
     epsilon = cushion if absolute else cushion * variances.mean
     varies = np.diag(total) > 0
-    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, int(varies.sum())))
     if not varies.any():
         return _Solved.nothing(moments, epsilon, variances)
+    # A cushion gives every direction a filter, also where rows are too few to vary, or features depend on one another.
+    n_directions = min(rank(total), moments.n_rows - 1)
+    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, n_directions))
     if varies.all():
         again = lambda: moments.between + within  # noqa: E731
-        found, n_directions = _dense(within, total, epsilon, wanted, solve, again)
+        found = _dense(within, total, epsilon, wanted, solve, again)
         return _Solved.of(moments, found, epsilon, n_directions, variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
     inside, whole = within[places], total[places]
-    found, n_directions = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
+    found = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
     found = Solution(found.distraction, filters, patterns, found.n_moving)
@@ -286,14 +285,14 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
 
 def _dense(
     within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
-) -> tuple[Solution, int | None]:
-    """Solve, and tell how many directions there are where not all were found."""
+) -> Solution:
+    """Solve for the directions that are wanted, or for all of them."""
     if wanted is not None and len(within) >= LEAST_FEATURES:
         leading = dense_leading(within, total, epsilon, wanted)
         if leading is not None:
-            return leading, len(total)  # its metric has a Cholesky factor: nothing is constant
+            return leading
         total = again()  # it was overwritten
-    return solve(within, total, epsilon), None
+    return solve(within, total, epsilon)
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
@@ -311,7 +310,8 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted 
         distraction = leading.distraction
         directions = FromRows(moments, rows, leading, epsilon)
         return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
-    return _Solved.of(moments, few_rows(rows, epsilon), epsilon, None, variances)
+    found = few_rows(rows, epsilon)
+    return _Solved.of(moments, found, epsilon, len(found.distraction), variances)
 
 
 def _shares(parts: Floats, whole: float) -> Floats:
