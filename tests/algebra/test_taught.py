@@ -5,7 +5,7 @@ import pytest
 
 from tests.algebra.by_hand import spectrum_of
 from undistract import InputError, Moments, Spectrum
-from undistract.algebra import Taught
+from undistract.algebra import Projection, Taught
 from undistract.algebra.taught import ODDS, PATIENCE, protect, teach
 
 # λ: .98 for feature 2, .5 for feature 0, .25 for feature 1; Σλ = 1.73. Variances 2, 4 and 100.
@@ -79,6 +79,28 @@ def test_people_may_see_something_move_where_the_sets_never_did():
     assert np.abs(better.patterns[:, 0]) == pytest.approx([0, 0, np.sqrt(0.5 * (1 + y))], abs=1e-12)
     same, n_removed = teach(narrow, 0, Taught([[0.0, 1e-3, 0.0]]))
     assert (same.n_moving, same.patterns.shape, n_removed) == (2, (3, 2), 0)  # nothing new was seen
+
+
+@pytest.mark.parametrize("cushion", [0.0, 0.5])
+def test_people_may_see_something_move_where_the_sets_rest_inside(cushion):
+    """It was still counted as constant, and where all else went it could not be removed."""
+    spectrum = spectrum_of([98, 98, 0, 0], [1, 1, 4, 4], cushion=cushion)
+    better, n_removed = teach(spectrum, 2, Taught([[0.0, 0.0, 50.0, 0.0]]))
+    assert (better.n_moving, n_removed) == (3, 3)
+    assert better.kinds(n_removed).tolist() == ["distracting"] * 3 + ["constant"]
+    assert better.distraction[3] == 0.0
+    assert Projection.of(better, n_removed).n_out == 1
+    better, n_removed = teach(spectrum, 0, Taught([[0.0, 0.0, 50.0, 50.0], [0.0, 0.0, 50.0, 49.0]]))
+    assert (better.n_moving, n_removed) == (4, 1)
+
+
+def test_what_people_say_of_one_feature_leaves_the_others_constant():
+    """Few rows: one lesson beyond them made every direction move."""
+    sets = [np.eye(5, 40)[2:3] * m + np.eye(5, 40)[:2].repeat(2, axis=0) * [[1], [-1], [3], [-3]] for m in range(4)]
+    spectrum = Spectrum.of(Moments.of(sets))
+    assert (spectrum.n_moving, len(spectrum.distraction)) == (2, 3)
+    better, n_removed = teach(spectrum, 0, Taught([np.eye(40)[30] * 50]))
+    assert (better.n_moving, len(better.distraction), n_removed) == (3, 4, 1)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])

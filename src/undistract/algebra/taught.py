@@ -232,7 +232,6 @@ def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
             np.hstack([spectrum.patterns, new * root]),
             np.append(spectrum.unevenness, zeros),
         ),
-        n_moving=len(spectrum.distraction) + new.shape[1],
     )
 
 
@@ -247,6 +246,10 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
     values, vectors = eigh(solve_triangular(lower, half.T, lower=True, check_finite=False), driver="evd")
     filters = solve_triangular(lower.T, vectors, check_finite=False)  # in coordinates of the kept directions
     distraction = np.clip(1.0 - values, 0.0, 1.0)  # smallest value first: largest distraction first
+    # Where the sets rest inside, as many directions move now as people saw move there.
+    resting = np.linalg.svd(readings[:, spectrum.n_moving - n_removed :], compute_uv=False)
+    n_moving = spectrum.n_moving + int((resting > 1e-9 * np.linalg.norm(readings)).sum())
+    distraction[n_moving - n_removed :] = 0.0
     said = ((readings @ filters) ** 2).sum(axis=0)
     share = np.minimum(said / np.maximum(distraction, 1e-12), 1.0)
     weights = filters**2 / (filters**2).sum(axis=0)
@@ -263,22 +266,21 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
         return placed(old, (1 - share) * (old[n_removed:] @ weights) + share * theirs)
 
     old = spectrum
-    return (
-        replace(
-            old,
-            variances=None,  # people added to them
-            distraction=placed(old.distraction, distraction),
-            # What people say has no set whose mean could wander, and is meant for every set.
-            debiased=mixed(old.debiased, 1.0),
-            directions=Known(
-                placed(old.filters, old.filters[:, n_removed:] @ filters),
-                placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
-                mixed(old.unevenness, 0.0),
-            ),
-            taught=placed(np.zeros(len(old.distraction)), share),
+    solved = replace(
+        old,
+        variances=None,  # people added to them
+        distraction=placed(old.distraction, distraction),
+        # What people say has no set whose mean could wander, and is meant for every set.
+        debiased=mixed(old.debiased, 1.0),
+        directions=Known(
+            placed(old.filters, old.filters[:, n_removed:] @ filters),
+            placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
+            mixed(old.unevenness, 0.0),
         ),
-        n_told,
+        n_moving=n_moving,
+        taught=placed(np.zeros(len(old.distraction)), share),
     )
+    return solved, n_told
 
 
 def _largest_first(turn: Floats, distraction: Floats) -> Floats:
