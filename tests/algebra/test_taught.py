@@ -81,6 +81,19 @@ def test_people_may_see_something_move_where_the_sets_never_did():
     assert (same.n_moving, same.patterns.shape, n_removed) == (2, (3, 2), 0)  # nothing new was seen
 
 
+def test_the_cushion_is_told_in_variances_of_the_sets_whatever_people_say():
+    """One verdict far out made `describe` tell a cushion of 0.01 where 0.1 was asked for."""
+    rng = np.random.default_rng(0)
+    moments = Moments.of(rng.normal([m, 0, 0, 0], 1, size=(50, 4)) for m in range(10))
+    spectrum = Spectrum.of(moments, cushion=0.1)
+    better, _ = teach(spectrum, 1, Taught([[0.0, 70.0, 0.0, 0.0]]))
+    assert better.relative_cushion == pytest.approx(0.1)
+    assert better.variances.total > 2 * spectrum.variances.total
+    assert better.variation.sum() == pytest.approx(1.0)
+    assert better.variation_inside.sum() == pytest.approx(1.0)
+    assert better.is_whole
+
+
 @pytest.mark.parametrize("cushion", [0.0, 0.5])
 def test_people_may_see_something_move_where_the_sets_rest_inside(cushion):
     """It was still counted as constant, and where all else went it could not be removed."""

@@ -268,7 +268,7 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
     old = spectrum
     solved = replace(
         old,
-        variances=None,  # people added to them
+        variances=None,
         distraction=placed(old.distraction, distraction),
         # What people say has no set whose mean could wander, and is meant for every set.
         debiased=mixed(old.debiased, 1.0),
@@ -280,6 +280,11 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
         n_moving=n_moving,
         taught=placed(np.zeros(len(old.distraction)), share),
     )
+    if old.variances is not None:
+        # People added to what varies; the cushion is still told in mean variances of the sets.
+        squares = solved.directions.pattern_squares
+        total, within = np.maximum(squares - old.cushion, 0.0).sum(), solved.distraction @ squares
+        solved = replace(solved, variances=replace(old.variances, total=float(total), within=float(within)))
     return solved, n_told
 
 
