@@ -93,6 +93,19 @@ def test_a_sketch_never_removes_more_than_all_rows_would(size, settings):
         assert few.n_removed_ <= passing
 
 
+def test_every_caution_of_a_sketch_tells_the_same_number_of_removed_directions():
+    """One said that 38 were removed, the next that 29 were: the first had not heard of what the sketch leaves open."""
+    rng = np.random.default_rng(0)
+    sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
+    sketch = SketchedMoments.of(sets, size=64)
+    spectrum = sketched_spectrum(sketch)
+    decision = sketched_cut(sketch, spectrum, cutoff=0.8)
+    assert 0 < decision.n_removed < cut(spectrum, cutoff=0.8).n_removed
+    silent, open_question = decision.cautions
+    assert f"{decision.n_removed} removed, with" in silent
+    assert f"{decision.n_removed} removed. Give it" in open_question
+
+
 @quietly
 def test_directions_beyond_the_sketch_are_not_called_constant():
     focus = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=10))
