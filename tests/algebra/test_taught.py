@@ -216,6 +216,20 @@ def test_what_cannot_be_taught_is_refused(given, words):
         Taught(**given)
 
 
+def test_lessons_about_other_features_do_not_join():
+    with pytest.raises(InputError, match="What was taught besides has 3 features, the others have 2"):
+        Taught([[1.0, 2.0]]) + Taught([[1.0, 2.0, 3.0]])
+
+
+def test_what_was_taught_is_a_copy():
+    """Strengths of the caller's own array changed when that did."""
+    familiar, strengths = np.ones((1, 2)), np.ones(1)
+    taught = Taught(familiar, strengths, familiar)
+    familiar[:], strengths[:] = 9.0, 9.0
+    assert (taught.familiar == taught.protected).all()
+    assert (taught.familiar.max(), taught.strengths[0]) == (1.0, 1.0)
+
+
 def test_lessons_of_two_people_join_in_order():
     both = Taught([[1, 2]], [3.0]) + Taught([], protected=[[5, 6]]) + Taught([[7, 8]])
     assert both.familiar.tolist() == [[1.0, 2.0], [7.0, 8.0]]

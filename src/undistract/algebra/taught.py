@@ -69,7 +69,7 @@ class Taught:
             with quiet():
                 check_range((rows.astype(np.float64) ** 2).sum(axis=0), np.zeros(n_features, dtype=bool))
             object.__setattr__(self, name, rows.astype(np.float64))
-        strengths = np.ones(len(self.familiar)) if self.strengths is None else np.asarray(self.strengths, dtype=float)
+        strengths = np.ones(len(self.familiar)) if self.strengths is None else np.array(self.strengths, dtype=float)
         if strengths.shape != (len(self.familiar),) or not (np.isfinite(strengths) & (strengths > 0)).all():
             raise InputError(
                 f"There are {len(self.familiar)} familiar deviations and strengths {strengths.tolist()!r:.60}. "
@@ -86,6 +86,7 @@ class Taught:
         """Join what was taught at two times, or by two people."""
         if not isinstance(other, Taught):
             return NotImplemented
+        same_features(self.n_features, other.n_features, "What was taught besides")
         pairs = ((getattr(self, name), getattr(other, name)) for name in ("familiar", "strengths", "protected"))
         return Taught(*(np.concatenate(pair) for pair in pairs))
 
