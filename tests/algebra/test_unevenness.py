@@ -63,3 +63,8 @@ def test_units_do_not_matter(scale):
     sets, patterns = rows(n_rows=20), np.random.default_rng(1).normal(size=(40, 5))
     scaled = Moments.of({name: scale * one for name, one in sets.items()})
     np.testing.assert_allclose(scaled.unevenness(scale * patterns), Moments.of(sets).unevenness(patterns), rtol=1e-9)
+
+
+def test_sets_of_single_rows_are_even():
+    """They had no weight to divide by."""
+    assert Moments.of([[[1.0, 2.0]], [[2.0, 5.0]]]).unevenness(np.eye(2)).tolist() == [0.0, 0.0]
