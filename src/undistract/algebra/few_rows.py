@@ -75,8 +75,13 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
         filters = inside(patterns, filters)
     # Beside units of 1e-20, what rounding leaves of a feature that never varies would be a giant.
     filters[still], patterns[still] = 0.0, 0.0
-    within = deviations * roots / lengths
-    return solution(distraction, filters, patterns, rank(within @ within.T))
+    return solution(distraction, filters, patterns, rank_inside(rows, lengths))
+
+
+def rank_inside(rows: FewRows, scale: Floats) -> int:
+    """Tell how many directions vary inside sets, with features brought to one scale, (d,) without zeros."""
+    within = rows.deviations * rows.row_roots[:, None] / scale
+    return rank(dsyrk(1.0, within.T, trans=1, lower=1))
 
 
 class LeadingRows(NamedTuple):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading
+from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading, rank_inside
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, rank
@@ -116,8 +116,9 @@ class Spectrum:
         """
         check_learnable(moments)
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
-        few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
-        solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
+        solved = (_from_rows if _has_few_rows(moments) else partial(_from_matrices, solve=solve))(
+            moments, cushion, absolute, wanted
+        )
         distraction, directions, n_moving, epsilon, n_directions, variances = solved
         if isinstance(directions, FromRows):
             noise = moments.wander_read(directions.readings, inside=distraction)
@@ -213,6 +214,21 @@ class Spectrum:
         return kinds
 
 
+def n_moving(moments: Moments) -> int:
+    """Tell how many directions vary inside sets, without solving for them.
+
+    Examples
+    --------
+    >>> n_moving(Moments.of([[[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]], [[3.0, 1.0, 6.0], [4.0, 3.0, 6.0]]]))
+    1
+    """
+    if not _has_few_rows(moments):
+        return rank(moments.within)
+    rows, inside = _rows_of(moments)
+    scale = np.sqrt(rows.shares @ rows.means**2 + inside)
+    return rank_inside(rows, np.where(scale > 0, scale, 1.0))
+
+
 def is_learnable(moments: Moments) -> bool:
     """Tell whether moments show what varies inside sets, and what tells them apart."""
     return moments.n_sets > 1 and bool((moments.counts > 1).any())
@@ -296,15 +312,11 @@ def _dense(
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    store = moments.store
-    assert isinstance(store, KeptRows)
-    means, shares = store.means() - moments.offset, moments.shares
-    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
-    variances = Variances.of(shares @ means**2 + inside, inside)
+    rows, inside = _rows_of(moments)
+    variances = Variances.of(rows.shares @ rows.means**2 + inside, inside)
     epsilon = cushion if absolute else cushion * variances.mean
     if variances.total == 0:
         return _Solved.nothing(moments, epsilon, variances)
-    rows = FewRows(store.deviations, means, moments.counts, shares)
     leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
     if leading is not None:
         distraction = leading.distraction
@@ -312,6 +324,18 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted 
         return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
     found = few_rows(rows, epsilon)
     return _Solved.of(moments, found, epsilon, len(found.distraction), variances)
+
+
+def _has_few_rows(moments: Moments) -> bool:
+    return isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
+
+
+def _rows_of(moments: Moments) -> tuple[FewRows, Floats]:
+    """Return the rows of the problem, and the variance of each feature inside sets, (d,)."""
+    store = moments.store
+    assert isinstance(store, KeptRows)
+    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
+    return FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares), inside
 
 
 def _shares(parts: Floats, whole: float) -> Floats:
