@@ -105,6 +105,14 @@ def test_few_rows_and_many_count_directions_and_variances_alike(cushion):
     assert one.variances.within == pytest.approx(np.trace(few.within))
 
 
+@pytest.mark.parametrize("wanted", [None, Wanted(0.95)], ids=["all", "leading"])
+def test_sets_that_were_centred_beforehand_differ_in_no_direction(wanted):
+    """Their means agree to rounding, which the leading directions of few rows took for one more for each set."""
+    rows = np.random.default_rng(0).normal(size=(5, 4, 60)) + 100
+    rows -= rows.mean(axis=1, keepdims=True)
+    assert Spectrum.of(Moments.of(rows), wanted=wanted).n_directions == 15
+
+
 @pytest.mark.parametrize("n_features", [40, 500])  # all directions, and the leading ones alone
 @pytest.mark.parametrize("rows_per_set", [7, 90])
 def test_no_more_directions_vary_than_rows_and_features_that_depend_on_one_another_allow(n_features, rows_per_set):

@@ -130,7 +130,10 @@ def _rank_of_all(gram: Floats, across: Floats, apart: Floats) -> int:
     n_rows, n_sets = across.shape
     both = np.empty((n_rows + n_sets, n_rows + n_sets), order="F")
     both[:n_rows, :n_rows], both[n_rows:, :n_rows], both[n_rows:, n_rows:] = gram, across.T, apart
-    return rank(both)
+    # Rows are judged on one scale: means that agree to rounding must not be brought to it.
+    squares = np.diag(both)
+    real = squares > rounding(len(both)) ** 2 * squares.max()
+    return rank(both if real.all() else both[np.ix_(real, real)])
 
 
 @dataclass(frozen=True, eq=False)
