@@ -113,6 +113,18 @@ def test_sets_that_were_centred_beforehand_differ_in_no_direction(wanted):
     assert Spectrum.of(Moments.of(rows), wanted=wanted).n_directions == 15
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e8, 1e10])
+def test_features_in_large_units_hide_no_direction(unit):
+    """Beside three features in units of 1e-8, the leading directions of twenty rows were three, and not nineteen."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(5, 4, 100)) + rng.normal(size=(5, 1, 100))
+    rows[:, :, :3] *= unit
+    moments = Moments.of(rows)
+    for spectrum in (Spectrum.of(moments), Spectrum.of(moments, wanted=Wanted(0.95))):
+        assert spectrum.n_directions == 19
+        assert not spectrum.evidence.speaks
+
+
 @pytest.mark.parametrize("n_features", [40, 500])  # all directions, and the leading ones alone
 @pytest.mark.parametrize("rows_per_set", [7, 90])
 def test_no_more_directions_vary_than_rows_and_features_that_depend_on_one_another_allow(n_features, rows_per_set):

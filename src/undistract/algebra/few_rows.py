@@ -43,6 +43,10 @@ class FewRows(NamedTuple):
         """√(P/n) of each row, (n,)."""
         return np.repeat(np.sqrt(self.shares / self.counts), self.counts)
 
+    def centred(self) -> Floats:
+        """√(P/n)·(x - μ) of each row, (n, d)."""
+        return (np.repeat(self.means, self.counts, axis=0) + self.deviations) * self.row_roots[:, None]
+
 
 def few_rows(rows: FewRows, epsilon: float) -> Solution:
     """Solve for all directions.
@@ -50,9 +54,8 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     With R = √(P/n)·(x - μ), total = RᵀR. Singular values give R = Z √S Tᵀ, and inside a set the row mean is projected
     out by C = I - BBᵀ, so that within = RᵀCR and the whitened problem is D½ ZᵀCZ D½ with D = S/(S + ε).
     """
-    deviations, means, counts, _ = rows
-    roots = rows.row_roots[:, None]
-    centred = (np.repeat(means, counts, axis=0) + deviations) * roots  # R
+    counts = rows.counts
+    centred = rows.centred()  # R
     lengths = np.linalg.norm(centred, axis=0)
     still = lengths == 0
     lengths[still] = 1.0
@@ -84,6 +87,14 @@ def rank_inside(rows: FewRows, scale: Floats) -> int:
     return rank(dsyrk(1.0, within.T, trans=1, lower=1))
 
 
+def _rank_on_one_scale(rows: FewRows) -> int:
+    """Tell how many directions vary at all, with features brought to one scale."""
+    centred = rows.centred()
+    lengths = np.linalg.norm(centred, axis=0)
+    centred /= np.where(lengths > 0, lengths, 1.0)
+    return _rank_of_real(dsyrk(1.0, centred.T, trans=1, lower=1))
+
+
 class LeadingRows(NamedTuple):
     """The leading directions, and how many there are in all."""
 
@@ -113,6 +124,8 @@ def few_rows_leading(rows: FewRows, epsilon: float, wanted: Wanted) -> LeadingRo
     if epsilon < LEAST_CUSHION * (np.trace(gram) + np.trace(apart)):
         return None
     n_directions = _rank_of_all(gram, across, apart)
+    if n_directions < len(gram) - 1:  # fewer than there can be: beside features in far larger units, some may be lost
+        n_directions = max(n_directions, _rank_on_one_scale(rows))
     apart[np.diag_indices_from(apart)] += epsilon
     factor = cho_factor(apart, lower=True, check_finite=False)
     half = solve_triangular(factor[0], across.T, lower=True, check_finite=False)  # (M, n)
@@ -130,10 +143,14 @@ def _rank_of_all(gram: Floats, across: Floats, apart: Floats) -> int:
     n_rows, n_sets = across.shape
     both = np.empty((n_rows + n_sets, n_rows + n_sets), order="F")
     both[:n_rows, :n_rows], both[n_rows:, :n_rows], both[n_rows:, n_rows:] = gram, across.T, apart
-    # Rows are judged on one scale: means that agree to rounding must not be brought to it.
-    squares = np.diag(both)
-    real = squares > rounding(len(both)) ** 2 * squares.max()
-    return rank(both if real.all() else both[np.ix_(real, real)])
+    return _rank_of_real(both)
+
+
+def _rank_of_real(gram: Floats) -> int:
+    """Tell the rank of rows by their products; they are judged on one scale, but not what is no more than rounding."""
+    squares = np.diag(gram)
+    real = squares > rounding(len(gram)) ** 2 * squares.max()
+    return rank(gram if real.all() else gram[np.ix_(real, real)])
 
 
 @dataclass(frozen=True, eq=False)
