@@ -332,3 +332,18 @@ def test_sets_of_other_features_and_a_single_set_are_refused_by_a_sketch():
         SketchedMoments.of([rng.normal(size=(9, 3)), rng.normal(size=(9, 4))], size=2)
     with pytest.raises(InputError, match="1 set cannot show what tells sets apart"):
         sketched_spectrum(SketchedMoments.of([rng.normal(size=(9, 3))], size=2))
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-14, 1.0, 1e14, 1e100])
+@pytest.mark.parametrize("size", [2, 50])
+def test_units_do_not_matter_to_a_sketch(size, unit):
+    """In units of 1e-14 nothing was said to vary inside sets: what was dropped was counted as ones of no unit."""
+    rng = np.random.default_rng(0)
+    sets = np.hstack(
+        [rng.normal(size=(9, 20, 5)).reshape(180, 5) * 0.5 ** np.arange(5), np.repeat(np.eye(9, 2), 20, 0)]
+    )
+    here, there = (
+        sketched_spectrum(SketchedMoments.of(list(X.reshape(9, 20, 7)), size=size)) for X in (sets, sets * unit)
+    )
+    assert here.n_moving == there.n_moving == (7 if size == 2 else 5)  # what was dropped varies everywhere
+    np.testing.assert_allclose(here.distraction, there.distraction, atol=1e-9)

@@ -100,8 +100,10 @@ def _solve(inside: Floats, apart: Floats, epsilon: float, alpha: float) -> Solut
     distraction, vectors = np.clip(values[::-1], 0.0, 1.0), vectors[:, ::-1]
     filters = basis @ (axes @ (vectors / roots[:, None]))
     patterns = basis @ (axes @ (vectors * roots[:, None]))
-    squares = np.linalg.svd(half, compute_uv=False) ** 2 if alpha == 0 else np.ones(len(lengths))
-    n_moving = int((squares > rounding**2 * lengths[0] ** 2).sum())
+    # What is given back varies everywhere, unless it is the rounding of squares.
+    everywhere = alpha > rounding * lengths[0] ** 2
+    held = np.linalg.svd(half, compute_uv=False)
+    n_moving = len(lengths) if everywhere else int((held > rounding * lengths[0]).sum())
     distraction[n_moving:] = 0.0
     return Solution(distraction, filters, patterns, n_moving)
 
