@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.algebra.by_hand import first_of, spectrum_of
-from undistract import InputError, Moments, Spectrum
+from undistract import Focus, InputError, Moments, SketchedMoments, Spectrum
 from undistract.algebra.leading import Wanted
 from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
 
@@ -80,6 +80,15 @@ def test_what_is_no_cushion_is_refused(cushion):
         check_cushion(cushion)
     check_cushion(0)
     check_cushion(1e100)
+
+
+@pytest.mark.parametrize("n_features", [2, 90])  # from matrices, and from the rows themselves
+def test_a_cushion_that_leaves_the_range_of_numbers_is_refused_at_once(n_features):
+    """Fit took it, and later questions ended in NaN or called another number the cushion."""
+    sets = np.random.default_rng(0).normal(size=(4, 5, n_features)) * 1e120
+    for make in (Moments.of, SketchedMoments.of):
+        with pytest.raises(InputError, match=r"cushion is 1e\+100, times a mean variance of"):
+            Focus(cushion=1e100).fit_moments(make(sets))
 
 
 @pytest.mark.parametrize("n_features", [2, 50])  # from matrices, and from the rows themselves

@@ -30,6 +30,7 @@ from undistract.algebra.spectrum import (
     Spectrum,
     check_cushion,
     check_learnable,
+    epsilon_of,
 )
 from undistract.arrays import Floats
 from undistract.errors import InputError
@@ -66,7 +67,7 @@ def sketched_spectrum(
     check_cushion(cushion)
     variances = moments.variances
     n_varying = int((variances > 0).sum())
-    epsilon = float(cushion if absolute else cushion * variances.sum() / max(n_varying, 1))
+    epsilon = epsilon_of(cushion, absolute, float(variances.sum()) / max(n_varying, 1))
     if n_varying == 0:
         return replace(Spectrum.unknown(known), cushion=epsilon)
     if cushion == 0:

@@ -254,6 +254,23 @@ def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
         raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
 
 
+def epsilon_of(cushion: float, absolute: bool, mean_variance: float) -> float:
+    """Return the cushion in squared units of the features.
+
+    Examples
+    --------
+    >>> epsilon_of(0.1, False, 50.0), epsilon_of(0.1, True, 50.0)
+    (5.0, 0.1)
+    """
+    epsilon = float(cushion) * (1.0 if absolute else mean_variance)
+    if epsilon > LARGEST:
+        raise InputError(
+            f"cushion is {cushion:g}, times a mean variance of {mean_variance:.3g}: that leaves the range of numbers. "
+            "Give a smaller cushion, or bring the features to a smaller scale."
+        )
+    return epsilon
+
+
 class _Solved(NamedTuple):
     distraction: Floats
     directions: Directions
@@ -278,7 +295,7 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     total = moments.between
     total += within
     variances = Variances.of(np.diag(total), np.diag(within))
-    epsilon = cushion if absolute else cushion * variances.mean
+    epsilon = epsilon_of(cushion, absolute, variances.mean)
     varies = np.diag(total) > 0
     if not varies.any():
         return _Solved.nothing(moments, epsilon, variances)
@@ -314,7 +331,7 @@ def _dense(
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
     rows, inside = _rows_of(moments)
     variances = Variances.of(rows.shares @ rows.means**2 + inside, inside)
-    epsilon = cushion if absolute else cushion * variances.mean
+    epsilon = epsilon_of(cushion, absolute, variances.mean)
     if variances.total == 0:
         return _Solved.nothing(moments, epsilon, variances)
     leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
