@@ -122,6 +122,15 @@ def test_sets_that_were_centred_beforehand_differ_in_no_direction(wanted):
     assert Spectrum.of(Moments.of(rows), wanted=wanted).n_directions == 15
 
 
+@pytest.mark.parametrize("distance", [0.0, 1e4, 1e6])
+def test_the_last_digits_of_rows_far_from_zero_are_no_direction(distance):
+    """Eight rows along one line that lay a million away varied in seven directions, and in one on other roads."""
+    readings = np.array([[-1.0, 1.0], [1.0, 5.0], [-9.0, -4.0], [0.0, 2.0]])
+    moments = Moments.of(readings[:, :, None] * np.random.default_rng(0).uniform(1, 2, size=40) + distance)
+    for some, wanted in ((moments, None), (moments, Wanted(0.2)), (moments.without_rows(), None)):
+        assert Spectrum.of(some, wanted=wanted).n_directions == 1
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e8, 1e10])
 def test_features_in_large_units_hide_no_direction(unit):
     """Beside three features in units of 1e-8, the leading directions of twenty rows were three, and not nineteen."""

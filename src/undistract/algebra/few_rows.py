@@ -87,7 +87,7 @@ def rank_inside(rows: FewRows, scale: Floats) -> int:
     return rank(dsyrk(1.0, within.T, trans=1, lower=1))
 
 
-def _rank_on_one_scale(rows: FewRows) -> int:
+def rank_on_one_scale(rows: FewRows) -> int:
     """Tell how many directions vary at all, with features brought to one scale."""
     centred = rows.centred()
     lengths = np.linalg.norm(centred, axis=0)
@@ -125,7 +125,7 @@ def few_rows_leading(rows: FewRows, epsilon: float, wanted: Wanted) -> LeadingRo
         return None
     n_directions = _rank_of_all(gram, across, apart)
     if n_directions < len(gram) - 1:  # fewer than there can be: beside features in far larger units, some may be lost
-        n_directions = max(n_directions, _rank_on_one_scale(rows))
+        n_directions = max(n_directions, rank_on_one_scale(rows))
     apart[np.diag_indices_from(apart)] += epsilon
     factor = cho_factor(apart, lower=True, check_finite=False)
     half = solve_triangular(factor[0], across.T, lower=True, check_finite=False)  # (M, n)

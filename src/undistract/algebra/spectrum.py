@@ -17,7 +17,7 @@ import numpy.typing as npt
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading, rank_inside
+from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading, rank_inside, rank_on_one_scale
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, rank
@@ -340,7 +340,9 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted 
         directions = FromRows(moments, rows, leading, epsilon)
         return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
     found = few_rows(rows, epsilon)
-    return _Solved.of(moments, found, epsilon, len(found.distraction), variances)
+    # Its directions may be the last digits of rows that lie far away from zero: those count on no road.
+    n_directions = min(len(found.distraction), rank_on_one_scale(rows))
+    return _Solved.of(moments, found, epsilon, n_directions, variances)
 
 
 def _has_few_rows(moments: Moments) -> bool:
