@@ -206,7 +206,10 @@ def test_features_that_never_vary_take_no_part_whatever_the_unit(cushion):
     """Beside rows of 1e-20, the patterns of few rows had lengths of 1e-17 along a feature that never varied."""
     rows = np.random.default_rng(0).normal(size=(3, 4, 60)) * 1e-20
     rows[:, :, [3, 30]] = 7.0
-    spectrum = Spectrum.of(Moments.of(rows), cushion=cushion)
+    moments = Moments.of(rows)
+    spectrum = Spectrum.of(moments, cushion=cushion)
+    metric = moments.total + spectrum.cushion * np.eye(60)
+    assert spectrum.filters.T @ metric @ spectrum.filters == pytest.approx(np.eye(11), abs=1e-9)
     assert not spectrum.filters[[3, 30]].any()
     assert not spectrum.patterns[[3, 30]].any()
     assert spectrum.variation.sum() == pytest.approx(1.0)

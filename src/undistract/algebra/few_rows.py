@@ -63,6 +63,8 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     scale = lengths if epsilon == 0 else np.ones(len(lengths))
     # A triangle first: the (n, n) Gram matrix would square the condition.
     basis, triangle = qr((centred / scale).T, mode="economic", check_finite=False)
+    # Beside units of 1e-20, what rounding leaves of a feature that never varies would be a giant.
+    basis[still] = 0.0
     inner_axes, lengths_along, axes = svd(triangle, check_finite=False)
     real = lengths_along > rounding(len(centred)) * lengths_along[0]
     variances, axes = lengths_along[real] ** 2, axes[real].T  # (q,), (n, q)
@@ -76,8 +78,7 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     patterns = (basis @ (inner_axes @ (vectors * lengths_out))) * scale[:, None]
     if epsilon == 0:
         filters = inside(patterns, filters)
-    # Beside units of 1e-20, what rounding leaves of a feature that never varies would be a giant.
-    filters[still], patterns[still] = 0.0, 0.0
+        filters[still] = 0.0
     return solution(distraction, filters, patterns, rank_inside(rows, lengths))
 
 
