@@ -110,3 +110,15 @@ def test_rows_beyond_the_range_of_doubles_are_refused_in_words(world):
     found = Recogniser(Moments.of_labelled(rows, owner)).fit(new[::20], names[::20])
     with pytest.raises(InputError, match="too far from what was taught"):
         found.predict(np.full((1, 12), 1e200))
+
+
+def test_examples_that_are_refused_leave_all_as_it_was(world):
+    """Its classes were those of the examples that were refused, and predict ended in an IndexError."""
+    (rows, owner), (new, names) = world
+    recogniser = Recogniser(Moments.of_labelled(rows, owner)).fit(new, names)
+    before = recogniser.predict(rows)
+    for refused in (new[:25, :5], new[:25]):
+        with pytest.raises(InputError, match=r"features, the moments have|ridge is -1"):
+            recogniser.set_params(ridge=-1).fit(refused, names[:25] + 100)
+    np.testing.assert_array_equal(recogniser.predict(rows), before)
+    assert recogniser.n_features_in_ == 12

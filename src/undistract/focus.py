@@ -281,7 +281,8 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
             return (
                 f"Seen {self.moments_.n_rows} rows and {sets}; two sets with several rows are needed. Removed: nothing."
             )
-        words = describe(self.whole_spectrum(), self.cut_, self.projection_)
+        spectrum, n_moving = self._described()
+        words = describe(spectrum, self.cut_, self.projection_, n_moving=n_moving)
         if isinstance(self.moments_, SketchedMoments):
             return f"{words}\n{sketch_in_words(self.moments_, self.spectrum_)}"
         return words

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from undistract.algebra import Cut, Moments, Projection, SketchedMoments, Spectrum, cut
 from undistract.algebra.cutoff import check_cut, needed
 from undistract.algebra.growing import Growing
+from undistract.algebra.leading import Wanted
 from undistract.algebra.projection import check_removal
 from undistract.algebra.sketched_spectrum import sketched_cut, sketched_spectrum
 from undistract.algebra.solvers import dense
-from undistract.algebra.spectrum import Solver, check_cushion, is_learnable
+from undistract.algebra.spectrum import Solver, check_cushion, is_learnable, n_moving
 from undistract.algebra.strength import check_strength
 from undistract.arrays import Floats
 from undistract.errors import InputError
@@ -130,6 +131,19 @@ class LearnedDirections:
         if not self.spectrum_.is_whole:
             self.spectrum_ = Spectrum.of(self.moments_, cushion=self.spectrum_.cushion, absolute=True)
         return self.spectrum_
+
+    def _described(self) -> tuple[Spectrum, int]:
+        """Return the directions that go and the next, and how many vary inside sets: far less than all of them."""
+        if self.spectrum_.is_whole:
+            return self.spectrum_, self.spectrum_.n_moving
+        spectrum, moving = self.spectrum_, min(n_moving(self.moments_), self.spectrum_.n_directions)
+        number = min(self.cut_.n_removed + 1, moving)
+        if len(spectrum.distraction) < number:
+            wanted = Wanted(np.inf, number)
+            spectrum = Spectrum.of(self.moments_, cushion=spectrum.cushion, absolute=True, wanted=wanted)
+        if spectrum.is_whole:  # it came to that, and need not be done again
+            self.spectrum_, moving = spectrum, spectrum.n_moving
+        return spectrum, moving
 
     @property
     def distraction_(self) -> Floats:

@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from undistract.algebra import Moments
 from undistract.algebra.likelihood import Likelihood
 from undistract.arrays import Floats
+from undistract.attempt import AllOrNothing
 from undistract.errors import InputError
 
 
-class Recogniser(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Recognise rows by the example that they most likely share a class with.
 
     Sets of *other* classes teach what varies inside a class and what tells classes apart. An example is then believed
@@ -72,6 +73,10 @@ class Recogniser(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : (m,) sequence
             The class of each.
         """
+        with self._all_or_nothing():
+            return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any) -> Self:
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         if not isinstance(self.moments, Moments | None):

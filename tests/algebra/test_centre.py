@@ -134,3 +134,15 @@ def test_passes_are_compiled_for_full_blocks_of_narrow_rows(n_rows, n_features, 
     short, long = (way.Pieces(rows, starts, rows[:0]) for starts in (np.arange(0, n_rows, 2), np.zeros(1, dtype=int)))
     assert short.passes() == long.passes() == ("compiled" if worth_while else None)
     assert (short.spared, long.spared) == (int(worth_while), 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, ">f8", ">f4", ">i2"], ids=str)
+@pytest.mark.parametrize("n_sets", [300, 90_000], ids=["long sets", "short sets"])
+def test_many_rows_of_any_number_type_are_summed_up(n_sets, dtype):
+    """Embeddings in half precision, and files with bytes in foreign order, ended in an error of the compiler."""
+    rows = np.round(np.random.default_rng(0).normal(size=(300_000, 8)) * 10)
+    labels = np.arange(len(rows)) % n_sets
+    found, expected = (Moments.of_labelled(X, labels) for X in (rows.astype(dtype), rows))
+    np.testing.assert_allclose(found.within, expected.within, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.between, expected.between, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.mean, expected.mean, atol=1e-9)

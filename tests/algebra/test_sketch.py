@@ -93,6 +93,19 @@ def test_a_sketch_never_removes_more_than_all_rows_would(size, settings):
         assert few.n_removed_ <= passing
 
 
+def test_every_caution_of_a_sketch_tells_the_same_number_of_removed_directions():
+    """One said that 38 were removed, the next that 29 were: the first had not heard of what the sketch leaves open."""
+    rng = np.random.default_rng(0)
+    sets = [(rng.normal(size=(90, 500)) + 2 * rng.normal(size=500)) * 0.98 ** np.arange(500) for _ in range(20)]
+    sketch = SketchedMoments.of(sets, size=64)
+    spectrum = sketched_spectrum(sketch)
+    decision = sketched_cut(sketch, spectrum, cutoff=0.8)
+    assert 0 < decision.n_removed < cut(spectrum, cutoff=0.8).n_removed
+    silent, open_question = decision.cautions
+    assert f"{decision.n_removed} removed, with" in silent
+    assert f"{decision.n_removed} removed. Give it" in open_question
+
+
 @quietly
 def test_directions_beyond_the_sketch_are_not_called_constant():
     focus = Focus(n_remove=2).fit_moments(SketchedMoments.of(lit_sets(), size=10))
@@ -332,3 +345,18 @@ def test_sets_too_far_apart_to_be_squared_are_refused_by_a_sketch_at_once_and_wh
 
 def test_a_sketch_of_what_never_varies_holds_all_of_it():
     assert SketchedMoments.of([np.zeros((3, 2)), np.ones((3, 2))], size=4).held == 1.0
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-14, 1.0, 1e14, 1e100])
+@pytest.mark.parametrize("size", [2, 50])
+def test_units_do_not_matter_to_a_sketch(size, unit):
+    """In units of 1e-14 nothing was said to vary inside sets: what was dropped was counted as ones of no unit."""
+    rng = np.random.default_rng(0)
+    sets = np.hstack(
+        [rng.normal(size=(9, 20, 5)).reshape(180, 5) * 0.5 ** np.arange(5), np.repeat(np.eye(9, 2), 20, 0)]
+    )
+    here, there = (
+        sketched_spectrum(SketchedMoments.of(list(X.reshape(9, 20, 7)), size=size)) for X in (sets, sets * unit)
+    )
+    assert here.n_moving == there.n_moving == (7 if size == 2 else 5)  # what was dropped varies everywhere
+    np.testing.assert_allclose(here.distraction, there.distraction, atol=1e-9)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.algebra.by_hand import first_of, spectrum_of
-from undistract import InputError, Moments, Spectrum
+from undistract import Focus, InputError, Moments, SketchedMoments, Spectrum
+from undistract.algebra.leading import Wanted
 from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
 
 # Variances 100, 50, 2, 4 and 5, and a feature that never varies.
@@ -82,6 +83,15 @@ def test_what_is_no_cushion_is_refused(cushion):
     check_cushion(1e100)
 
 
+@pytest.mark.parametrize("n_features", [2, 90])  # from matrices, and from the rows themselves
+def test_a_cushion_that_leaves_the_range_of_numbers_is_refused_at_once(n_features):
+    """Fit took it, and later questions ended in NaN or called another number the cushion."""
+    sets = np.random.default_rng(0).normal(size=(4, 5, n_features)) * 1e120
+    for make in (Moments.of, SketchedMoments.of):
+        with pytest.raises(InputError, match=r"cushion is 1e\+100, times a mean variance of"):
+            Focus(cushion=1e100).fit_moments(make(sets))
+
+
 @pytest.mark.parametrize("n_features", [2, 50])  # from matrices, and from the rows themselves
 @pytest.mark.parametrize("absolute", [False, True])
 def test_where_nothing_varies_there_is_no_direction(n_features, absolute):
@@ -92,16 +102,64 @@ def test_where_nothing_varies_there_is_no_direction(n_features, absolute):
     assert spectrum.variances == Variances(0.0, 0.0, 0.0)
 
 
-def test_few_rows_and_many_count_directions_and_variances_alike():
+@pytest.mark.parametrize("cushion", [0.0, 0.1])
+def test_few_rows_and_many_count_directions_and_variances_alike(cushion):
     rows = np.random.default_rng(0).normal(size=(3, 4, 60))
     few, many = Moments.of(rows), Moments.of(rows).without_rows()
-    one, other = Spectrum.of(few, cushion=0.0), Spectrum.of(many, cushion=0.0)
+    one, other = Spectrum.of(few, cushion=cushion), Spectrum.of(many, cushion=cushion)
     assert one.evidence == other.evidence
     assert one.evidence.n_directions == 11
     for name in ("total", "within", "mean"):
         assert getattr(one.variances, name) == pytest.approx(getattr(other.variances, name), rel=1e-12)
     assert one.variances.total == pytest.approx(np.trace(few.total))
     assert one.variances.within == pytest.approx(np.trace(few.within))
+
+
+@pytest.mark.parametrize("wanted", [None, Wanted(0.95)], ids=["all", "leading"])
+def test_sets_that_were_centred_beforehand_differ_in_no_direction(wanted):
+    """Their means agree to rounding, which the leading directions of few rows took for one more for each set."""
+    rows = np.random.default_rng(0).normal(size=(5, 4, 60)) + 100
+    rows -= rows.mean(axis=1, keepdims=True)
+    assert Spectrum.of(Moments.of(rows), wanted=wanted).n_directions == 15
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e4, 1e6])
+def test_the_last_digits_of_rows_far_from_zero_are_no_direction(distance):
+    """Eight rows along one line that lay a million away varied in seven directions, and in one on other roads."""
+    readings = np.array([[-1.0, 1.0], [1.0, 5.0], [-9.0, -4.0], [0.0, 2.0]])
+    moments = Moments.of(readings[:, :, None] * np.random.default_rng(0).uniform(1, 2, size=40) + distance)
+    for some, wanted in ((moments, None), (moments, Wanted(0.2)), (moments.without_rows(), None)):
+        assert Spectrum.of(some, wanted=wanted).n_directions == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e8, 1e10])
+def test_features_in_large_units_hide_no_direction(unit):
+    """Beside three features in units of 1e-8, the leading directions of twenty rows were three, and not nineteen."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(5, 4, 100)) + rng.normal(size=(5, 1, 100))
+    rows[:, :, :3] *= unit
+    moments = Moments.of(rows)
+    for spectrum in (Spectrum.of(moments), Spectrum.of(moments, wanted=Wanted(0.95))):
+        assert spectrum.n_directions == 19
+        assert not spectrum.evidence.speaks
+
+
+@pytest.mark.parametrize("n_features", [40, 500])  # all directions, and the leading ones alone
+@pytest.mark.parametrize("rows_per_set", [7, 90])
+def test_no_more_directions_vary_than_rows_and_features_that_depend_on_one_another_allow(n_features, rows_per_set):
+    """With a cushion every feature was counted: 200 directions were said to vary in 199 degrees of freedom."""
+    rng = np.random.default_rng(0)
+    sets = (rng.normal(size=(n_features // 10, 1, n_features)) * 2) + rng.normal(
+        size=(n_features // 10, rows_per_set, n_features)
+    )
+    few_features = sets[:, :, : n_features // 2].repeat(2, axis=2)
+    for rows in (sets, few_features):
+        moments = Moments.of(rows)
+        true = np.linalg.matrix_rank((rows - moments.mean).reshape(-1, n_features))
+        spectrum = Spectrum.of(moments, wanted=Wanted(0.95))
+        assert spectrum.n_directions == true
+        assert Spectrum.of(moments).n_directions == true
+        assert Spectrum.of(moments).is_whole
 
 
 def test_an_absolute_cushion_may_be_as_large_as_a_variance():
@@ -142,3 +200,17 @@ def test_without_a_cushion_filters_read_nothing_where_nothing_varied(n_rows):
     reach = np.linalg.norm(spectrum.filters, axis=0)
     np.testing.assert_allclose((beside @ spectrum.filters) / reach, 0, atol=1e-6)
     np.testing.assert_allclose(spectrum.filters.T @ spectrum.patterns, np.eye(5), atol=1e-6)
+
+
+@pytest.mark.parametrize("cushion", [0.0, 0.1])
+def test_features_that_never_vary_take_no_part_whatever_the_unit(cushion):
+    """Beside rows of 1e-20, the patterns of few rows had lengths of 1e-17 along a feature that never varied."""
+    rows = np.random.default_rng(0).normal(size=(3, 4, 60)) * 1e-20
+    rows[:, :, [3, 30]] = 7.0
+    moments = Moments.of(rows)
+    spectrum = Spectrum.of(moments, cushion=cushion)
+    metric = moments.total + spectrum.cushion * np.eye(60)
+    assert spectrum.filters.T @ metric @ spectrum.filters == pytest.approx(np.eye(11), abs=1e-9)
+    assert not spectrum.filters[[3, 30]].any()
+    assert not spectrum.patterns[[3, 30]].any()
+    assert spectrum.variation.sum() == pytest.approx(1.0)

@@ -5,7 +5,7 @@ import pytest
 
 from tests.algebra.by_hand import spectrum_of
 from undistract import InputError, Moments, Spectrum
-from undistract.algebra import Taught
+from undistract.algebra import Projection, Taught
 from undistract.algebra.taught import ODDS, PATIENCE, _widened, protect, teach
 
 # λ: .98 for feature 2, .5 for feature 0, .25 for feature 1; Σλ = 1.73. Variances 2, 4 and 100.
@@ -79,6 +79,41 @@ def test_people_may_see_something_move_where_the_sets_never_did():
     assert np.abs(better.patterns[:, 0]) == pytest.approx([0, 0, np.sqrt(0.5 * (1 + y))], abs=1e-12)
     same, n_removed = teach(narrow, 0, Taught([[0.0, 1e-3, 0.0]]))
     assert (same.n_moving, same.patterns.shape, n_removed) == (2, (3, 2), 0)  # nothing new was seen
+
+
+def test_the_cushion_is_told_in_variances_of_the_sets_whatever_people_say():
+    """One verdict far out made `describe` tell a cushion of 0.01 where 0.1 was asked for."""
+    rng = np.random.default_rng(0)
+    moments = Moments.of(rng.normal([m, 0, 0, 0], 1, size=(50, 4)) for m in range(10))
+    spectrum = Spectrum.of(moments, cushion=0.1)
+    better, _ = teach(spectrum, 1, Taught([[0.0, 70.0, 0.0, 0.0]]))
+    assert better.relative_cushion == pytest.approx(0.1)
+    assert better.variances.total > 2 * spectrum.variances.total
+    assert better.variation.sum() == pytest.approx(1.0)
+    assert better.variation_inside.sum() == pytest.approx(1.0)
+    assert better.is_whole
+
+
+@pytest.mark.parametrize("cushion", [0.0, 0.5])
+def test_people_may_see_something_move_where_the_sets_rest_inside(cushion):
+    """It was still counted as constant, and where all else went it could not be removed."""
+    spectrum = spectrum_of([98, 98, 0, 0], [1, 1, 4, 4], cushion=cushion)
+    better, n_removed = teach(spectrum, 2, Taught([[0.0, 0.0, 50.0, 0.0]]))
+    assert (better.n_moving, n_removed) == (3, 3)
+    assert better.kinds(n_removed).tolist() == ["distracting"] * 3 + ["constant"]
+    assert better.distraction[3] == 0.0
+    assert Projection.of(better, n_removed).n_out == 1
+    better, n_removed = teach(spectrum, 0, Taught([[0.0, 0.0, 50.0, 50.0], [0.0, 0.0, 50.0, 49.0]]))
+    assert (better.n_moving, n_removed) == (4, 1)
+
+
+def test_what_people_say_of_one_feature_leaves_the_others_constant():
+    """Few rows: one lesson beyond them made every direction move."""
+    sets = [np.eye(5, 40)[2:3] * m + np.eye(5, 40)[:2].repeat(2, axis=0) * [[1], [-1], [3], [-3]] for m in range(4)]
+    spectrum = Spectrum.of(Moments.of(sets))
+    assert (spectrum.n_moving, len(spectrum.distraction)) == (2, 3)
+    better, n_removed = teach(spectrum, 0, Taught([np.eye(40)[30] * 50]))
+    assert (better.n_moving, len(better.distraction), n_removed) == (3, 4, 1)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e9])
@@ -179,6 +214,20 @@ def test_nothing_to_protect_leaves_all_as_it_is():
 def test_what_cannot_be_taught_is_refused(given, words):
     with pytest.raises(InputError, match=words):
         Taught(**given)
+
+
+def test_lessons_about_other_features_do_not_join():
+    with pytest.raises(InputError, match="What was taught besides has 3 features, the others have 2"):
+        Taught([[1.0, 2.0]]) + Taught([[1.0, 2.0, 3.0]])
+
+
+def test_what_was_taught_is_a_copy():
+    """Strengths of the caller's own array changed when that did."""
+    familiar, strengths = np.ones((1, 2)), np.ones(1)
+    taught = Taught(familiar, strengths, familiar)
+    familiar[:], strengths[:] = 9.0, 9.0
+    assert (taught.familiar == taught.protected).all()
+    assert (taught.familiar.max(), taught.strengths[0]) == (1.0, 1.0)
 
 
 def test_lessons_of_two_people_join_in_order():

@@ -74,3 +74,8 @@ def test_of_all_features_that_vary_the_least_and_the_most_uneven_are_told(order)
     of_each = moments.unevenness(np.eye(4))[np.array(order) != 3]
     assert moments.unevenness_of_features() == pytest.approx((of_each.min(), of_each.max()), rel=1e-12)
     assert of_each.max() > 2 * np.sort(of_each)[1] > 4 * of_each.min()
+
+
+def test_sets_of_single_rows_are_even():
+    """They had no weight to divide by."""
+    assert Moments.of([[[1.0, 2.0]], [[2.0, 5.0]]]).unevenness(np.eye(2)).tolist() == [0.0, 0.0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.algebra.by_hand import spectrum_of
+from undistract import Focus
 from undistract.algebra import Projection, cut, describe
 from undistract.algebra.cutoff import Cut
 
@@ -123,3 +124,20 @@ def test_a_soft_removal_says_how_long_rows_still_are(n_removed, strength, words)
     told = lines(SPECTRUM, cut(SPECTRUM, n_remove=n_removed), soft)[1]
     assert told.startswith(f"Shrunk: {n_removed} of 5 directions")
     assert told.endswith(f"({words}).")
+
+
+@pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
+@pytest.mark.parametrize("settings", [{}, {"cutoff": 0.5}, {"n_remove": 0}, {"n_remove": 3}], ids=str)
+@pytest.mark.parametrize("size", [(8, 6, 200), (5, 100, 1200), (90, 9, 450)], ids=str)
+def test_what_is_told_does_not_ask_for_all_directions(size, settings):
+    """All directions of 500 rows with 100 000 features took ten seconds, to tell of those that go and of the next."""
+    n_sets, n_rows, n_features = size
+    rng = np.random.default_rng(0)
+    inside = rng.normal(size=size) + 4 * rng.normal(size=(n_sets, n_rows, 3)) @ rng.normal(size=(3, n_features))
+    inside[:, :, ::5] = 0.0  # these tell sets apart, and rest inside them
+    focus = Focus(**settings).fit_sets(inside + 3 * rng.normal(size=(n_sets, 1, n_features)))
+    assert not focus.spectrum_.is_whole
+    words = focus.describe()
+    assert not focus.spectrum_.is_whole
+    assert words == describe(focus.whole_spectrum(), focus.cut_, focus.projection_)
+    assert f"{focus.spectrum_.n_constant} constant" in words

@@ -56,7 +56,9 @@ class Pieces(NamedTuple):
     def passes(self) -> Compiled | None:
         """Return the compiled passes, where there are any and they are worth while."""
         worth_while = self.source.size >= COMPILED_VALUES and self.source.shape[1] <= COMPILED_FEATURES
-        return compiled() if worth_while else None
+        # Half precision, long doubles and bytes in foreign order are for numpy alone.
+        known = self.source.dtype.isnative and self.source.dtype.char not in "eg"
+        return compiled() if worth_while and known else None
 
     @property
     def are_short(self) -> bool:

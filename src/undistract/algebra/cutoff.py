@@ -11,6 +11,7 @@ is no distraction that a new set must be expected to show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -40,7 +41,13 @@ class Cut:
     cautions: tuple[str, ...]
 
 
-def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | None = None) -> Cut:
+def cut(
+    spectrum: Spectrum,
+    *,
+    cutoff: float | str = "auto",
+    n_remove: int | None = None,
+    most: Callable[[float], int] | None = None,
+) -> Cut:
     """Decide which directions go.
 
     Parameters
@@ -50,6 +57,8 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
         Remove directions with at least this distraction.
     n_remove : int, optional
         Remove so many, the most distracting first; overrides `cutoff`.
+    most : callable, optional
+        Says of a cut-off how many may go by it at most.
 
     Examples
     --------
@@ -72,14 +81,16 @@ def cut(spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | Non
                 "sets. Constant ones are always kept, because a change there is news."
             )
         value = float(moving[n_remove - 1]) if n_remove else 1.0
-        return Cut(int(n_remove), value, "number", _cautions(spectrum, int(n_remove), None, 0))
+        return Cut(int(n_remove), value, "number", _cautions(spectrum, int(n_remove), None))
     rule, value = ("auto", _automatic(spectrum)) if isinstance(cutoff, str) else ("fixed", float(cutoff))
     n_removed = n_wanted = int((moving >= value).sum())
     if rule == "auto" and not spectrum.evidence.speaks:
         n_removed = (
             min(n_wanted, spectrum.n_directions // 2) if spectrum.directions.are_even(n_wanted, MOST_UNEVEN) else 0
         )
-    return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, n_wanted - n_removed))
+    spared = (n_wanted, n_wanted - n_removed)
+    n_removed = n_removed if most is None else min(n_removed, most(value))
+    return Cut(n_removed, value, rule, _cautions(spectrum, n_removed, value, *spared))
 
 
 def needed(cutoff: float | str, n_remove: int | None) -> Wanted:
@@ -119,7 +130,9 @@ def _automatic(spectrum: Spectrum) -> float:
     return float(min([AUTOMATIC_CUTOFF, *standing]))
 
 
-def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared: int) -> tuple[str, ...]:
+def _cautions(
+    spectrum: Spectrum, n_removed: int, cutoff: float | None, n_wanted: int = 0, n_spared: int = 0
+) -> tuple[str, ...]:
     """Say in numbers what makes the cut doubtful."""
     evidence = spectrum.evidence
     n_directions = spectrum.n_directions
@@ -139,11 +152,10 @@ def _cautions(spectrum: Spectrum, n_removed: int, cutoff: float | None, n_spared
             "features first (for example with PCA)."
         )
     if n_spared:
-        n_wanted = n_removed + n_spared
         cautions.append(
             f"The automatic rule would have removed {n_wanted} directions with "
             f"{spectrum.variation[:n_wanted].sum():.0%} of all variation; with so few sets it keeps {n_spared} of them"
-            + ("" if n_removed else _UNEVEN.format(spectrum.unevenness[:n_wanted].mean(), MOST_UNEVEN))
+            + ("" if n_spared < n_wanted else _UNEVEN.format(spectrum.unevenness[:n_wanted].mean(), MOST_UNEVEN))
             + ". Set n_remove or a numeric cutoff if they should go."
         )
     if cutoff is not None and cutoff > evidence.pure_distractor:

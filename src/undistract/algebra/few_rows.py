@@ -43,6 +43,10 @@ class FewRows(NamedTuple):
         """√(P/n) of each row, (n,)."""
         return np.repeat(np.sqrt(self.shares / self.counts), self.counts)
 
+    def centred(self) -> Floats:
+        """√(P/n)·(x - μ) of each row, (n, d)."""
+        return (np.repeat(self.means, self.counts, axis=0) + self.deviations) * self.row_roots[:, None]
+
 
 def few_rows(rows: FewRows, epsilon: float) -> Solution:
     """Solve for all directions.
@@ -50,15 +54,17 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     With R = √(P/n)·(x - μ), total = RᵀR. Singular values give R = Z √S Tᵀ, and inside a set the row mean is projected
     out by C = I - BBᵀ, so that within = RᵀCR and the whitened problem is D½ ZᵀCZ D½ with D = S/(S + ε).
     """
-    deviations, means, counts, _ = rows
-    roots = rows.row_roots[:, None]
-    centred = (np.repeat(means, counts, axis=0) + deviations) * roots  # R
+    counts = rows.counts
+    centred = rows.centred()  # R
     lengths = np.linalg.norm(centred, axis=0)
-    lengths[lengths == 0] = 1.0
+    still = lengths == 0
+    lengths[still] = 1.0
     # Without a cushion the answer does not depend on units, so that rank may be judged on one scale.
     scale = lengths if epsilon == 0 else np.ones(len(lengths))
     # A triangle first: the (n, n) Gram matrix would square the condition.
     basis, triangle = qr((centred / scale).T, mode="economic", check_finite=False)
+    # Beside units of 1e-20, what rounding leaves of a feature that never varies would be a giant.
+    basis[still] = 0.0
     inner_axes, lengths_along, axes = svd(triangle, check_finite=False)
     real = lengths_along > rounding(len(centred)) * lengths_along[0]
     variances, axes = lengths_along[real] ** 2, axes[real].T  # (q,), (n, q)
@@ -70,10 +76,24 @@ def few_rows(rows: FewRows, epsilon: float) -> Solution:
     lengths_out = np.sqrt(variances + epsilon)[:, None]
     filters = (basis @ (inner_axes @ (vectors / lengths_out))) / scale[:, None]
     patterns = (basis @ (inner_axes @ (vectors * lengths_out))) * scale[:, None]
-    within = deviations * roots / lengths
-    return solution(
-        distraction, inside(patterns, filters) if epsilon == 0 else filters, patterns, rank(within @ within.T)
-    )
+    if epsilon == 0:
+        filters = inside(patterns, filters)
+        filters[still] = 0.0
+    return solution(distraction, filters, patterns, rank_inside(rows, lengths))
+
+
+def rank_inside(rows: FewRows, scale: Floats) -> int:
+    """Tell how many directions vary inside sets, with features brought to one scale, (d,) without zeros."""
+    within = rows.deviations * rows.row_roots[:, None] / scale
+    return rank(dsyrk(1.0, within.T, trans=1, lower=1))
+
+
+def rank_on_one_scale(rows: FewRows) -> int:
+    """Tell how many directions vary at all, with features brought to one scale."""
+    centred = rows.centred()
+    lengths = np.linalg.norm(centred, axis=0)
+    centred /= np.where(lengths > 0, lengths, 1.0)
+    return _rank_of_real(dsyrk(1.0, centred.T, trans=1, lower=1))
 
 
 class LeadingRows(NamedTuple):
@@ -105,6 +125,8 @@ def few_rows_leading(rows: FewRows, epsilon: float, wanted: Wanted) -> LeadingRo
     if epsilon < LEAST_CUSHION * (np.trace(gram) + np.trace(apart)):
         return None
     n_directions = _rank_of_all(gram, across, apart)
+    if n_directions < len(gram) - 1:  # fewer than there can be: beside features in far larger units, some may be lost
+        n_directions = max(n_directions, rank_on_one_scale(rows))
     apart[np.diag_indices_from(apart)] += epsilon
     factor = cho_factor(apart, lower=True, check_finite=False)
     half = solve_triangular(factor[0], across.T, lower=True, check_finite=False)  # (M, n)
@@ -122,7 +144,14 @@ def _rank_of_all(gram: Floats, across: Floats, apart: Floats) -> int:
     n_rows, n_sets = across.shape
     both = np.empty((n_rows + n_sets, n_rows + n_sets), order="F")
     both[:n_rows, :n_rows], both[n_rows:, :n_rows], both[n_rows:, n_rows:] = gram, across.T, apart
-    return rank(both)
+    return _rank_of_real(both)
+
+
+def _rank_of_real(gram: Floats) -> int:
+    """Tell the rank of rows by their products; they are judged on one scale, but not what is no more than rounding."""
+    squares = np.diag(gram)
+    real = squares > rounding(len(gram)) ** 2 * squares.max()
+    return rank(gram if real.all() else gram[np.ix_(real, real)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from undistract.algebra.spectrum import (
     Spectrum,
     check_cushion,
     check_learnable,
+    epsilon_of,
 )
 from undistract.arrays import Floats
 from undistract.errors import InputError
@@ -66,7 +67,7 @@ def sketched_spectrum(
     check_cushion(cushion)
     variances = moments.variances
     n_varying = int((variances > 0).sum())
-    epsilon = float(cushion if absolute else cushion * variances.sum() / max(n_varying, 1))
+    epsilon = epsilon_of(cushion, absolute, float(variances.sum()) / max(n_varying, 1))
     if n_varying == 0:
         return replace(Spectrum.unknown(known), cushion=epsilon)
     if cushion == 0:
@@ -100,8 +101,10 @@ def _solve(inside: Floats, apart: Floats, epsilon: float, alpha: float) -> Solut
     distraction, vectors = np.clip(values[::-1], 0.0, 1.0), vectors[:, ::-1]
     filters = basis @ (axes @ (vectors / roots[:, None]))
     patterns = basis @ (axes @ (vectors * roots[:, None]))
-    squares = np.linalg.svd(half, compute_uv=False) ** 2 if alpha == 0 else np.ones(len(lengths))
-    n_moving = int((squares > rounding**2 * lengths[0] ** 2).sum())
+    # What is given back varies everywhere, unless it is the rounding of squares.
+    everywhere = alpha > rounding * lengths[0] ** 2
+    held = np.linalg.svd(half, compute_uv=False)
+    n_moving = len(lengths) if everywhere else int((held > rounding * lengths[0]).sum())
     distraction[n_moving:] = 0.0
     return Solution(distraction, filters, patterns, n_moving)
 
@@ -135,21 +138,24 @@ def sketched_cut(
     >>> sketched_cut(sketch, sketched_spectrum(sketch), cutoff=0.9).cautions[-1]
     'The sketch of size 64 leaves open which directions read 0.9 or more: 18 surely do, 26 of those it holds may...'
     """
-    decision = cut(spectrum, cutoff=cutoff, n_remove=n_remove)
-    if decision.rule == "number":
+    bounds = between_which(moments, spectrum)
+
+    def passing(value: float) -> tuple[float, int, int]:
+        # A gap puts the cut-off at a direction's own value, which none can surely reach.
+        needed = STANDING_APART if isinstance(cutoff, str) and value < AUTOMATIC_CUTOFF else value
+        sure, possible = (int((bound >= needed).sum()) for bound in bounds)
+        return needed, sure, possible
+
+    decision = cut(spectrum, cutoff=cutoff, n_remove=n_remove, most=lambda value: passing(value)[1])
+    needed, sure, possible = passing(decision.cutoff)
+    if decision.rule == "number" or sure == possible:
         return decision
-    # A gap puts the cut-off at a direction's own value, which none can surely reach.
-    gap = decision.rule == "auto" and decision.cutoff < AUTOMATIC_CUTOFF
-    needed = STANDING_APART if gap else decision.cutoff
-    sure, possible = (int((bound >= needed).sum()) for bound in between_which(moments, spectrum))
-    n_removed, cautions = min(decision.n_removed, sure), decision.cautions
-    if sure < possible:
-        cautions += (
-            f"The sketch of size {moments.size} leaves open which directions read {needed:g} or more: {sure} surely "
-            f"do, {possible} of those it holds may. {n_removed} removed. Give it a larger size, or the spectrum a "
-            "larger cushion.",
-        )
-    return replace(decision, n_removed=n_removed, cautions=cautions)
+    open_question = (
+        f"The sketch of size {moments.size} leaves open which directions read {needed:g} or more: {sure} surely do, "
+        f"{possible} of those it holds may. {decision.n_removed} removed. Give it a larger size, or the spectrum a "
+        "larger cushion."
+    )
+    return replace(decision, cautions=(*decision.cautions, open_question))
 
 
 def sketch_in_words(moments: SketchedMoments, spectrum: Spectrum) -> str:

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading
+from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading, rank_inside, rank_on_one_scale
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
-from undistract.algebra.solvers import Solution, dense, dense_leading
+from undistract.algebra.solvers import Solution, dense, dense_leading, rank
 from undistract.algebra.store import KeptRows
 from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
@@ -116,8 +116,9 @@ class Spectrum:
         """
         check_learnable(moments)
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
-        few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
-        solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
+        solved = (_from_rows if _has_few_rows(moments) else partial(_from_matrices, solve=solve))(
+            moments, cushion, absolute, wanted
+        )
         distraction, directions, n_moving, epsilon, n_directions, variances = solved
         if isinstance(directions, FromRows):
             noise = moments.wander_read(directions.readings, inside=distraction)
@@ -171,12 +172,12 @@ class Spectrum:
     @property
     def n_directions(self) -> int:
         """How many directions vary at all, known or not."""
-        return max(len(self.distraction), self.evidence.n_directions)
+        return self.evidence.n_directions
 
     @property
     def is_whole(self) -> bool:
         """Whether every direction is known that can be known: no more were left out because nobody asked."""
-        return self.variances is None or len(self.distraction) == self.n_directions
+        return self.variances is None or len(self.distraction) >= self.n_directions
 
     @property
     def n_constant(self) -> int:
@@ -213,6 +214,21 @@ class Spectrum:
         return kinds
 
 
+def n_moving(moments: Moments) -> int:
+    """Tell how many directions vary inside sets, without solving for them.
+
+    Examples
+    --------
+    >>> n_moving(Moments.of([[[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]], [[3.0, 1.0, 6.0], [4.0, 3.0, 6.0]]]))
+    1
+    """
+    if not _has_few_rows(moments):
+        return rank(moments.within)
+    rows, inside = _rows_of(moments)
+    scale = np.sqrt(rows.shares @ rows.means**2 + inside)
+    return rank_inside(rows, np.where(scale > 0, scale, 1.0))
+
+
 def is_learnable(moments: Moments) -> bool:
     """Tell whether moments show what varies inside sets, and what tells them apart."""
     return moments.n_sets > 1 and bool((moments.counts > 1).any())
@@ -238,6 +254,23 @@ def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
         raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
 
 
+def epsilon_of(cushion: float, absolute: bool, mean_variance: float) -> float:
+    """Return the cushion in squared units of the features.
+
+    Examples
+    --------
+    >>> epsilon_of(0.1, False, 50.0), epsilon_of(0.1, True, 50.0)
+    (5.0, 0.1)
+    """
+    epsilon = float(cushion) * (1.0 if absolute else mean_variance)
+    if epsilon > LARGEST:
+        raise InputError(
+            f"cushion is {cushion:g}, times a mean variance of {mean_variance:.3g}: that leaves the range of numbers. "
+            "Give a smaller cushion, or bring the features to a smaller scale."
+        )
+    return epsilon
+
+
 class _Solved(NamedTuple):
     distraction: Floats
     directions: Directions
@@ -247,13 +280,10 @@ class _Solved(NamedTuple):
     variances: Variances
 
     @classmethod
-    def of(
-        cls, moments: Moments, found: Solution, epsilon: float, n_directions: int | None, variances: Variances
-    ) -> _Solved:
+    def of(cls, moments: Moments, found: Solution, epsilon: float, n_directions: int, variances: Variances) -> _Solved:
         distraction, filters, patterns, n_moving = found
         known = Known(filters, patterns, moments.unevenness(patterns))
-        n_all = len(distraction) if n_directions is None else n_directions
-        return cls(distraction, known, n_moving, epsilon, n_all, variances)
+        return cls(distraction, known, n_moving, epsilon, max(n_directions, n_moving), variances)
 
     @classmethod
     def nothing(cls, moments: Moments, epsilon: float, variances: Variances) -> _Solved:
@@ -265,19 +295,21 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
     total = moments.between
     total += within
     variances = Variances.of(np.diag(total), np.diag(within))
-    epsilon = cushion if absolute else cushion * variances.mean
+    epsilon = epsilon_of(cushion, absolute, variances.mean)
     varies = np.diag(total) > 0
-    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, int(varies.sum())))
     if not varies.any():
         return _Solved.nothing(moments, epsilon, variances)
+    # A cushion gives every direction a filter, also where rows are too few to vary, or features depend on one another.
+    n_directions = min(rank(total), moments.n_rows - 1)
+    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, n_directions))
     if varies.all():
         again = lambda: moments.between + within  # noqa: E731
-        found, n_directions = _dense(within, total, epsilon, wanted, solve, again)
+        found = _dense(within, total, epsilon, wanted, solve, again)
         return _Solved.of(moments, found, epsilon, n_directions, variances)
     # Constant features are set aside, and kept.
     places = np.ix_(varies, varies)
     inside, whole = within[places], total[places]
-    found, n_directions = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
+    found = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
     filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
     filters[varies], patterns[varies] = found.filters, found.patterns
     found = Solution(found.distraction, filters, patterns, found.n_moving)
@@ -286,32 +318,43 @@ def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wan
 
 def _dense(
     within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
-) -> tuple[Solution, int | None]:
-    """Solve, and tell how many directions there are where not all were found."""
+) -> Solution:
+    """Solve for the directions that are wanted, or for all of them."""
     if wanted is not None and len(within) >= LEAST_FEATURES:
         leading = dense_leading(within, total, epsilon, wanted)
         if leading is not None:
-            return leading, len(total)  # its metric has a Cholesky factor: nothing is constant
+            return leading
         total = again()  # it was overwritten
-    return solve(within, total, epsilon), None
+    return solve(within, total, epsilon)
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    store = moments.store
-    assert isinstance(store, KeptRows)
-    means, shares = store.means() - moments.offset, moments.shares
-    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
-    variances = Variances.of(shares @ means**2 + inside, inside)
-    epsilon = cushion if absolute else cushion * variances.mean
+    rows, inside = _rows_of(moments)
+    variances = Variances.of(rows.shares @ rows.means**2 + inside, inside)
+    epsilon = epsilon_of(cushion, absolute, variances.mean)
     if variances.total == 0:
         return _Solved.nothing(moments, epsilon, variances)
-    rows = FewRows(store.deviations, means, moments.counts, shares)
     leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
     if leading is not None:
         distraction = leading.distraction
         directions = FromRows(moments, rows, leading, epsilon)
         return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
-    return _Solved.of(moments, few_rows(rows, epsilon), epsilon, None, variances)
+    found = few_rows(rows, epsilon)
+    # Its directions may be the last digits of rows that lie far away from zero: those count on no road.
+    n_directions = min(len(found.distraction), rank_on_one_scale(rows))
+    return _Solved.of(moments, found, epsilon, n_directions, variances)
+
+
+def _has_few_rows(moments: Moments) -> bool:
+    return isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
+
+
+def _rows_of(moments: Moments) -> tuple[FewRows, Floats]:
+    """Return the rows of the problem, and the variance of each feature inside sets, (d,)."""
+    store = moments.store
+    assert isinstance(store, KeptRows)
+    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
+    return FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares), inside
 
 
 def _shares(parts: Floats, whole: float) -> Floats:

@@ -69,7 +69,7 @@ class Taught:
             with quiet():
                 check_range((rows.astype(np.float64) ** 2).sum(axis=0), np.zeros(n_features, dtype=bool))
             object.__setattr__(self, name, rows.astype(np.float64))
-        strengths = np.ones(len(self.familiar)) if self.strengths is None else np.asarray(self.strengths, dtype=float)
+        strengths = np.ones(len(self.familiar)) if self.strengths is None else np.array(self.strengths, dtype=float)
         if strengths.shape != (len(self.familiar),) or not (np.isfinite(strengths) & (strengths > 0)).all():
             raise InputError(
                 f"There are {len(self.familiar)} familiar deviations and strengths {strengths.tolist()!r:.60}. "
@@ -86,6 +86,7 @@ class Taught:
         """Join what was taught at two times, or by two people."""
         if not isinstance(other, Taught):
             return NotImplemented
+        same_features(self.n_features, other.n_features, "What was taught besides")
         pairs = ((getattr(self, name), getattr(other, name)) for name in ("familiar", "strengths", "protected"))
         return Taught(*(np.concatenate(pair) for pair in pairs))
 
@@ -232,7 +233,6 @@ def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
             np.hstack([spectrum.patterns, new * root]),
             np.append(spectrum.unevenness, zeros),
         ),
-        n_moving=len(spectrum.distraction) + new.shape[1],
     )
 
 
@@ -247,6 +247,10 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
     values, vectors = eigh(solve_triangular(lower, half.T, lower=True, check_finite=False), driver="evd")
     filters = solve_triangular(lower.T, vectors, check_finite=False)  # in coordinates of the kept directions
     distraction = np.clip(1.0 - values, 0.0, 1.0)  # smallest value first: largest distraction first
+    # Where the sets rest inside, as many directions move now as people saw move there.
+    resting = np.linalg.svd(readings[:, spectrum.n_moving - n_removed :], compute_uv=False)
+    n_moving = spectrum.n_moving + int((resting > 1e-9 * np.linalg.norm(readings)).sum())
+    distraction[n_moving - n_removed :] = 0.0
     said = ((readings @ filters) ** 2).sum(axis=0)
     share = np.minimum(said / np.maximum(distraction, 1e-12), 1.0)
     weights = filters**2 / (filters**2).sum(axis=0)
@@ -263,22 +267,26 @@ def _solved(spectrum: Spectrum, n_removed: int, rows: Floats) -> tuple[Spectrum,
         return placed(old, (1 - share) * (old[n_removed:] @ weights) + share * theirs)
 
     old = spectrum
-    return (
-        replace(
-            old,
-            variances=None,  # people added to them
-            distraction=placed(old.distraction, distraction),
-            # What people say has no set whose mean could wander, and is meant for every set.
-            debiased=mixed(old.debiased, 1.0),
-            directions=Known(
-                placed(old.filters, old.filters[:, n_removed:] @ filters),
-                placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
-                mixed(old.unevenness, 0.0),
-            ),
-            taught=placed(np.zeros(len(old.distraction)), share),
+    solved = replace(
+        old,
+        variances=None,
+        distraction=placed(old.distraction, distraction),
+        # What people say has no set whose mean could wander, and is meant for every set.
+        debiased=mixed(old.debiased, 1.0),
+        directions=Known(
+            placed(old.filters, old.filters[:, n_removed:] @ filters),
+            placed(old.patterns, old.patterns[:, n_removed:] @ (lower @ vectors)),
+            mixed(old.unevenness, 0.0),
         ),
-        n_told,
+        n_moving=n_moving,
+        taught=placed(np.zeros(len(old.distraction)), share),
     )
+    if old.variances is not None:
+        # People added to what varies; the cushion is still told in mean variances of the sets.
+        squares = solved.directions.pattern_squares
+        total, within = np.maximum(squares - old.cushion, 0.0).sum(), solved.distraction @ squares
+        solved = replace(solved, variances=replace(old.variances, total=float(total), within=float(within)))
+    return solved, n_told
 
 
 def _largest_first(turn: Floats, distraction: Floats) -> Floats:

@@ -73,7 +73,7 @@ class WeightedSets:
     def _evenness(self) -> tuple[Floats, Floats]:
         """Return v and s² of each feature, (d,)."""
         several = self.counts > 1  # a set of one row shows no variation of its own
-        weight = float(self.weights[several].sum())
+        weight = float(self.weights[several].sum()) or 1.0  # where all have one row, nothing varies and all are even
         # The spread of n rows reads low by 1/(4(n-1)), to first order.
         low = float((self.weights / np.maximum(self.counts - 1, 1))[several].sum()) / weight / 4
         return self._inside() / weight, (self._spread() / weight * (1 + low)) ** 2

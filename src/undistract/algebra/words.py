@@ -9,8 +9,11 @@ from undistract.algebra.projection import Projection, Soft
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
 
 
-def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None) -> str:
+def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None, *, n_moving: int | None = None) -> str:
     """Say what is removed, why, and how sure we are; without a projection, as for the kept span.
+
+    Of the spectrum, the directions that go and the next are read, and with `n_moving`, how many vary inside sets, no
+    others.
 
     Examples
     --------
@@ -38,11 +41,11 @@ def describe(spectrum: Spectrum, cut: Cut, projection: Projection | None = None)
     ]
     if cut.rule in ("auto", "fixed") and cut.n_removed > spectrum.n_told:
         lines.append(_meaning(spectrum, cut))
-    n_descriptive = spectrum.n_moving - cut.n_removed
+    n_moving = spectrum.n_moving if n_moving is None else n_moving
+    n_descriptive = n_moving - cut.n_removed
+    n_constant = spectrum.n_features - n_moving
     following = f" (the next reads {spectrum.distraction[cut.n_removed]:.3f})" if n_descriptive else ""
-    lines.append(
-        f"Kept: {n_descriptive} descriptive{following}, {spectrum.n_constant} constant, where any change is news."
-    )
+    lines.append(f"Kept: {n_descriptive} descriptive{following}, {n_constant} constant, where any change is news.")
     lines.append(
         f"How sure: {evidence.n_sets - 1} directions can be told apart by {_count(evidence.n_sets, 'set')}, "
         f"{evidence.n_directions} vary; a pure distractor would read about {evidence.pure_distractor:.3f}."
