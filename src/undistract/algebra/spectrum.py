@@ -116,8 +116,8 @@ class Spectrum:
         """
         check_learnable(moments)
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
-        few = isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
-        solved = (_from_rows if few else partial(_from_matrices, solve=solve))(moments, cushion, absolute, wanted)
+        road = _from_rows if has_few_rows(moments) else partial(_from_matrices, solve=solve)
+        solved = road(moments, cushion, absolute, wanted)
         distraction, directions, n_moving, epsilon, n_directions, variances = solved
         if isinstance(directions, FromRows):
             noise = moments.wander_read(directions.readings, inside=distraction)
@@ -238,6 +238,20 @@ def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
         raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
 
 
+def has_few_rows(moments: Moments) -> bool:
+    """Tell whether a problem among the rows is smaller than one among the features."""
+    return isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
+
+
+def few_rows_of(moments: Moments) -> tuple[FewRows, Variances]:
+    """Return the rows that moments keep, as the problem among them takes them, and their variances."""
+    store = moments.store
+    assert isinstance(store, KeptRows)
+    means, shares = store.means() - moments.offset, moments.shares
+    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
+    return FewRows(store.deviations, means, moments.counts, shares), Variances.of(shares @ means**2 + inside, inside)
+
+
 class _Solved(NamedTuple):
     distraction: Floats
     directions: Directions
@@ -297,15 +311,10 @@ def _dense(
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    store = moments.store
-    assert isinstance(store, KeptRows)
-    means, shares = store.means() - moments.offset, moments.shares
-    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
-    variances = Variances.of(shares @ means**2 + inside, inside)
+    rows, variances = few_rows_of(moments)
     epsilon = cushion if absolute else cushion * variances.mean
     if variances.total == 0:
         return _Solved.nothing(moments, epsilon, variances)
-    rows = FewRows(store.deviations, means, moments.counts, shares)
     leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
     if leading is not None:
         distraction = leading.distraction
