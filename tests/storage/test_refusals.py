@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from undistract import FileError, Focus, InputError, Scores, Tail, describe_file, load, save
 from undistract.storage.container import FORMAT, LARGEST_HEADER, digest_of, read_container, write_container
 
-from .things import focus
+from .things import focus, recognisers
 
 
 @pytest.fixture
@@ -130,6 +130,27 @@ def test_arrays_that_cannot_be_right_are_named(model, name):
     arrays = {name: array.copy() for name, array in arrays.items()}
     change(arrays)
     refuse(written(header, arrays), match)
+
+
+RECOGNISERS = {
+    "turned round": (lambda fields: fields["classes"]["items"].reverse(), "not in order, each once"),
+    "twice": (lambda fields: fields["classes"].update(items=["left", "left"]), "not in order, each once"),
+    "one more": (lambda fields: fields["classes"]["items"].append("up"), "not those of its classes"),
+    "numbers": (lambda fields: fields["classes"].update(items=[1, 2]), "neither texts, numbers nor times"),
+    "narrow": (lambda fields: fields.update(width=2), "up to 5 letters in a width of 2"),
+    "wide": (lambda fields: fields.update(width=2**40), "give shorter names"),
+    "other features": (lambda fields: fields.update(n_features=4), "not all of 4 features"),
+    "no ridge": (lambda fields: fields["likelihood"]["fields"].update(ridge=0), "ridge is 0, expected at least"),
+}
+
+
+@pytest.mark.parametrize("name", RECOGNISERS)
+def test_a_recogniser_that_cannot_be_right_is_refused(name, tmp_path):
+    change, match = RECOGNISERS[name]
+    path = save(recognisers()["recogniser"], tmp_path / "x.recogniser")
+    header, arrays = read_container(path)
+    change(header["content"]["fields"])
+    refuse(write_container(path, header, arrays), match)
 
 
 def test_a_file_names_no_class_that_is_not_ours(model, tmp_path):
