@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from undistract.algebra import Moments
 from undistract.algebra.likelihood import Likelihood
 from undistract.arrays import Floats, Ints
+from undistract.attempt import all_or_nothing
 from undistract.errors import InputError
 
 
@@ -63,6 +64,7 @@ class Recogniser(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cushion = cushion
         self.ridge = ridge
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the examples.
 

@@ -18,6 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.rows import Rows, Standard, check_choice, check_number, checked_rows
 from undistract.errors import InputError
 
@@ -66,6 +67,7 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
         self.how = how
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows X (n, d), and score each among the others; `y` is ignored."""
         X = checked_rows(self, X, reset=True)
