@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import LocalOutlierFactor
 
@@ -182,6 +182,20 @@ def test_what_never_learned_stays_so(case):
     use = next(name for name in ("transform", "anomaly_score", "predict") if hasattr(estimator, name))
     with pytest.raises(NotFittedError):
         getattr(estimator, use)(good_rows())
+
+
+def test_a_second_fit_leaves_no_trace_of_the_first(case):
+    """Names of columns stayed behind in an adapted detector, and classes in a penalised model."""
+    rows = good_rows()[:, ::-1] if getattr(case.made, "moments", None) is not None else WIDE
+    again = case.fit(rows, case.fit(frame(), clone(case.made)))
+    fresh = case.fit(rows, clone(case.made))
+    assert set(vars(again)) == set(vars(fresh))
+    assert again.n_features_in_ == rows.shape[1]
+
+
+def test_a_regression_has_no_classes_though_a_classifier_was_fitted_before_it():
+    penalised = FocusPenalty(LogisticRegression()).fit(good_rows(), LABELS)
+    assert not hasattr(penalised.set_params(estimator=Ridge()).fit(good_rows(), LABELS), "classes_")
 
 
 def breaking():

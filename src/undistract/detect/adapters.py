@@ -126,6 +126,7 @@ class AdaptedDetector(BaseEstimator):  # type: ignore[misc]
         else:
             self.scores_ = self.anomaly_score(X)
         for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self

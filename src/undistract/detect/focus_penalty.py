@@ -113,6 +113,7 @@ class FocusPenalty(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.estimator!r} has no coef_ once it is fitted, so that it has no penalty to change. Give a "
                 "linear model, such as Ridge() or OneClassSVM(kernel='linear')."
             )
+        self.__dict__.pop("classes_", None)  # of an earlier fit
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
