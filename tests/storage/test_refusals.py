@@ -165,6 +165,14 @@ def test_a_file_names_no_class_that_is_not_ours(model, tmp_path):
         refuse(written(header, {}, content={"type": name, "value": "1"}), f"of the unknown type '{name}'")
 
 
+@pytest.mark.parametrize("text", ["NaT", "now", "today", "once", "2024-01-01T00:00Z", "9" * 30])
+def test_a_time_that_is_none_is_refused(text, tmp_path):
+    path = save(Scores(np.datetime64("2024-01-01"), [1.0]), tmp_path / "x.scores")
+    header, arrays = read_container(path)
+    header["content"]["fields"]["name"]["value"] = text
+    refuse(write_container(path, header, arrays), "datetime64|Integer overflow")
+
+
 def test_words_nested_without_end_are_refused(model):
     header, _, written = model
     content = json.loads("[" * 60 + "]" * 60)

@@ -140,6 +140,23 @@ def test_another_name_is_refused(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
+def test_a_time_of_numpy_names_a_set(unit, tmp_path):
+    """A list of them named sets, and the model could not be saved: "a tuple, expected a tuple of names"."""
+    names = np.array([0, 1, 2], dtype=f"datetime64[{unit}]")
+    learned = Focus(n_remove=1).fit(rows()[:30], sets=[names[number // 10] for number in range(30)])
+    loaded = again(learned, tmp_path)
+    assert loaded.moments_.names == learned.moments_.names == tuple(names)
+    assert [name.dtype for name in loaded.moments_.names] == [names.dtype] * 3
+    assert loaded.partial_fit(rows()[:10], sets=[names[0]] * 10).moments_.n_sets == 3
+
+
+@pytest.mark.parametrize("name", [np.datetime64("NaT"), np.datetime64(3, "W"), np.datetime64(3, "25s")])
+def test_a_time_of_numpy_that_is_none_or_has_another_unit_is_refused(name, tmp_path):
+    with pytest.raises(InputError, match=r"scores\.name is .* which a file cannot hold.*with str"):
+        save(Scores(name, [1.0]), tmp_path / "scores")
+
+
 @pytest.mark.parametrize("unit", ["Y", "D", "s", "ms", "us", "ns"])
 def test_times_of_scores_keep_their_unit(unit, tmp_path):
     times = np.array(["2024-02-29", "2031-01-01"], dtype=f"datetime64[{unit}]")
