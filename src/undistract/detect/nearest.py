@@ -85,7 +85,6 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
     def scores_(self) -> Rows:
         """The scores of the fitted rows, (n,); found when they are first asked for."""
         check_is_fitted(self)
-        self._check_enough(self._rows)
         return self._scored(self._rows, own=np.arange(len(self._rows)))
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
@@ -122,6 +121,7 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
 
     def _scored(self, rows: Rows, own: NDArray[np.intp]) -> Rows:
         """Score rows; `own` is the place of each among the fitted rows, -1 for a new one."""
+        self._check_enough(self._rows)  # the setting may have been changed since
         n_features = rows.shape[1]
         n_candidates = min(self.n_neighbors + 1 + SPARE, len(self._rows))
         quick = gen_batches(len(rows), max(1, CHUNK // (n_candidates * n_features)))
