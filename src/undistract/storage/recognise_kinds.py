@@ -11,9 +11,9 @@ from undistract.algebra.likelihood import Likelihood
 from undistract.arrays import LARGEST, quiet
 from undistract.recognise import Recogniser
 from undistract.storage.checks import UNIT, Sizes, array, expect, number, optional, part, whole
+from undistract.storage.learned_kinds import ROOT
 from undistract.storage.records import Estimator, Fields, Record
 
-ROOT = LARGEST**0.5  # what can be squared
 MOST_CHARACTERS = 2**26  # that names of one width may take
 
 
