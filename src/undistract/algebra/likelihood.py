@@ -76,7 +76,9 @@ class Likelihood:
             )
         solved = _SOLVED.get(moments) or _SOLVED.setdefault(moments, _Solved.of(moments))
         unit = solved.mean_variance
-        return cls(moments.mean, solved.directions, solved.inside, solved.apart, float(cushion) * unit, ridge * unit)
+        return cls(
+            moments.mean, solved.directions, solved.inside, solved.apart, float(cushion) * unit, float(ridge) * unit
+        )
 
     def __call__(self, X: Rows, examples: Rows) -> Floats:
         """Return the logarithm of the density of rows (n, d) for each of m examples, up to a constant, (n, m)."""
