@@ -120,7 +120,7 @@ def few_rows_leading(rows: FewRows, epsilon: float, wanted: Wanted) -> LeadingRo
 def _rank_of_all(gram: Floats, across: Floats, apart: Floats) -> int:
     """Tell how many directions vary at all: the rank of E and U together; of `gram` the lower triangle is read."""
     n_rows, n_sets = across.shape
-    both = np.empty((n_rows + n_sets, n_rows + n_sets), order="F")
+    both = np.zeros((n_rows + n_sets, n_rows + n_sets), order="F")  # all of it is scaled, though half is read
     both[:n_rows, :n_rows], both[n_rows:, :n_rows], both[n_rows:, n_rows:] = gram, across.T, apart
     return rank(both)
 
