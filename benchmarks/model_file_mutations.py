@@ -96,7 +96,8 @@ class Campaign:
 
 def _gives_nan(thing):
     """Whether a model makes NaN out of plain rows."""
-    use = getattr(thing, "transform", None) or getattr(thing, "anomaly_score", None)
+    uses = (getattr(thing, name, None) for name in ("transform", "anomaly_score", "predict_proba"))
+    use = next((one for one in uses if one is not None), None)
     return hasattr(thing, "n_features_in_") and bool(np.isnan(use(rows(thing.n_features_in_))).any())
 
 

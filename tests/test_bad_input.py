@@ -227,6 +227,14 @@ def test_tiny_and_huge_rows_read_as_usual_or_are_refused(exponent, n_features):
         assert scaled.debiased_distraction_ == pytest.approx(usual.debiased_distraction_, abs=1e-6)
 
 
+def test_what_lay_in_memory_before_plays_no_part(monkeypatch):
+    """Half of a matrix was not filled in, and divided: now and then tiny rows warned of an overflow."""
+    X = 1e-140 * np.random.default_rng(0).normal(size=(40, 200))
+    usual = Focus().fit(X, sets=LABELS).distraction_
+    monkeypatch.setattr(np, "empty", lambda shape, **how: np.full(shape, 1e300, **how))
+    assert (Focus().fit(X, sets=LABELS).distraction_ == usual).all()
+
+
 @pytest.mark.parametrize("door", ["transform", "denoise", "partial_fit after fit"])
 def test_rows_of_another_width_are_refused(door):
     with pytest.raises(ValueError, match="3 features, but Focus is expecting 4"):

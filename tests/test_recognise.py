@@ -105,6 +105,14 @@ def test_other_features_and_other_things_than_moments_are_refused_in_words(world
         Recogniser(Focus()).fit(new, names)
 
 
+@pytest.mark.parametrize("names", [["left", None, "left"], ["left", 3, "left"]])
+def test_names_without_an_order_are_refused_in_words(world, names):
+    """They came out as "'<' not supported between instances"."""
+    (rows, owner), (new, _) = world
+    with pytest.raises(InputError, match=r"of the kinds \w+, \w+, which have no order.*map\(str, y\)"):
+        Recogniser(Moments.of_labelled(rows, owner)).fit(new[:3], np.array(names, dtype=object))
+
+
 def test_rows_beyond_the_range_of_doubles_are_refused_in_words(world):
     (rows, owner), (new, names) = world
     found = Recogniser(Moments.of_labelled(rows, owner)).fit(new[::20], names[::20])

@@ -33,6 +33,7 @@ from undistract.algebra.solvers import dense
 from undistract.algebra.spectrum import CUSHION, check_learnable, is_learnable
 from undistract.algebra.taught import teach
 from undistract.arrays import Rows
+from undistract.attempt import as_before_if_it_fails
 from undistract.dispatch import OnAnyLibrary, at_home, dtypes_of, library_of
 from undistract.errors import EvidenceWarning, InputError
 from undistract.learns_on import LearnsOn
@@ -144,7 +145,7 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
         sets : (n,) sequence of hashables
             Which set each row belongs to. Without it nothing can be learned: a warning, and nothing is removed.
         """
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             library = library_of(X)
             # Numbers that are missing show in the sums: rows are not read once more to look for them.
             in_sums = library is None and sets is not None
@@ -297,7 +298,7 @@ class Focus(LearnsOn, OnAnyLibrary, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _learn_anew(self, moments: Any, feature_names: Any, taught: Taught | None = None) -> Self:
         """Learn from moments alone: names of features are those given, or none."""
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             self.__dict__.pop("feature_names_in_", None)
             if feature_names is not None:
                 self.feature_names_in_ = feature_names

@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from undistract.algebra import SketchedMoments, Taught
 from undistract.algebra.growing import Growing
 from undistract.algebra.set_labels import number_sets
-from undistract.attempt import AllOrNothing
+from undistract.attempt import as_before_if_it_fails
 from undistract.dispatch import at_home, dtypes_of, library_of
 from undistract.errors import InputError, NoSetsWarning
 from undistract.learned import LearnedDirections, Settings
 
 
-class LearnsOn(AllOrNothing, LearnedDirections):
+class LearnsOn(LearnedDirections):
     """An estimator that learns on; its settings are those of `Settings`."""
 
     prior: Any
@@ -59,7 +59,7 @@ class LearnsOn(AllOrNothing, LearnedDirections):
         """
         if not isinstance(self.prior, str) and not hasattr(self.prior, "keys"):
             raise InputError("prior gives weights in order, but a stream has no last set. Give weights by set name.")
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             first = not self.__sklearn_is_fitted__()
             before = Growing() if first else self.growing_
             # Open sets are kept by numpy, so that rows of another library come home here.

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra import Moments
 from undistract.algebra.likelihood import Likelihood
-from undistract.arrays import Floats
-from undistract.attempt import AllOrNothing
+from undistract.arrays import Floats, Ints
+from undistract.attempt import all_or_nothing
 from undistract.errors import InputError
 
 
-class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Recogniser(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Recognise rows by the example that they most likely share a class with.
 
     Sets of *other* classes teach what varies inside a class and what tells classes apart. An example is then believed
@@ -64,6 +64,7 @@ class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[
         self.cushion = cushion
         self.ridge = ridge
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the examples.
 
@@ -73,21 +74,16 @@ class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[
         y : (m,) sequence
             The class of each.
         """
-        with self._all_or_nothing():
-            return self._fit(X, y)
-
-    def _fit(self, X: Any, y: Any) -> Self:
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        classes, owner = _classes(y)
         if not isinstance(self.moments, Moments | None):
             raise InputError(
                 f"moments is {type(self.moments).__name__}; expected Moments, "
                 "such as Moments.of(sets) or focus.moments_."
             )
-        self.classes_, self._owner = np.unique(y, return_inverse=True)
-        if self.moments is None and len(self.classes_) in (1, len(y)):
+        if self.moments is None and len(classes) in (1, len(y)):
             raise InputError(
-                f"{len(y)} example(s) of {len(self.classes_)} class(es) cannot show both what varies inside a class "
+                f"{len(y)} example(s) of {len(classes)} class(es) cannot show both what varies inside a class "
                 "and what tells classes apart. With one class, or one sample of each, give the moments of other "
                 "classes: Recogniser(Moments.of(sets))."
             )
@@ -95,7 +91,7 @@ class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[
         if moments.n_features != X.shape[1]:
             raise InputError(f"X has {X.shape[1]} features, the moments have {moments.n_features}.")
         self.likelihood_ = Likelihood.of(moments, cushion=self.cushion, ridge=self.ridge)
-        self.examples_ = X
+        self.classes_, self._owner, self.examples_ = classes, owner, X
         return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -125,3 +121,16 @@ class Recogniser(AllOrNothing, ClassifierMixin, BaseEstimator):  # type: ignore[
     def __sklearn_clone__(self) -> Recogniser:
         # Moments are frozen: a copy shares them, and what was solved of them.
         return type(self)(**self.get_params(deep=False))
+
+
+def _classes(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Ints]:
+    """Name each class once, (C,), and say which one each example is of, (m,)."""
+    try:
+        check_classification_targets(y)
+        return np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(one).__name__ for one in y})
+        raise InputError(
+            f"The names of classes are of the kinds {', '.join(kinds)}, which have no order among them. "
+            "Give texts alone or numbers alone, for example with map(str, y)."
+        ) from error

@@ -1,5 +1,7 @@
 """The likelihood of a row, given one example: against the two Gaussians written out, and against its formula in λ."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
@@ -7,6 +9,7 @@ from scipy.stats import multivariate_normal
 
 from undistract.algebra import Moments
 from undistract.algebra.likelihood import Likelihood
+from undistract.algebra.spectrum import has_few_rows
 from undistract.errors import InputError
 
 CUSHION, RIDGE = 0.05, 0.2
@@ -20,8 +23,16 @@ def moments():
     return Moments.of((rng.normal(size=5) + rng.normal(size=(20, 5)) * [4, 1, 1, 1, 0.2]) @ mixing for _ in range(12))
 
 
+@pytest.fixture(scope="module")
+def few():
+    """Six sets of unequal sizes with nineteen rows of sixty features, mixed, far from zero."""
+    rng = np.random.default_rng(4)
+    mixing = rng.normal(size=(60, 60))
+    return Moments.of(100 + (rng.normal(size=60) + rng.normal(size=(n, 60))) @ mixing for n in (5, 4, 3, 3, 3, 1))
+
+
 def covariances(moments):
-    grain = np.trace(moments.total) / 5 * np.eye(5)
+    grain = np.trace(moments.total) / moments.n_features * np.eye(moments.n_features)
     return moments.within + RIDGE * grain, moments.between + CUSHION * grain
 
 
@@ -40,12 +51,14 @@ def test_it_is_the_ratio_of_one_set_to_two(moments):
     np.testing.assert_allclose(np.diff(found), np.diff(wanted), rtol=1e-9)
 
 
-def test_an_example_is_believed_by_one_minus_its_distraction(moments):
+@pytest.mark.parametrize("rows_are", ["moments", "few"])
+def test_an_example_is_believed_by_one_minus_its_distraction(rows_are, request):
+    moments = request.getfixturevalue(rows_are)
     inside, apart = covariances(moments)
     distraction, readings = eigh(inside, inside + apart)
     readings /= np.sqrt(distraction)  # of length one inside sets
     rng = np.random.default_rng(2)
-    rows, examples = rng.normal(size=(3, 5)), rng.normal(size=(4, 5))
+    rows, examples = (moments.mean + rng.normal(size=(n, moments.n_features)) for n in (3, 4))
     read, shown = ((some - moments.mean) @ readings for some in (rows, examples))
     off = read[:, None] - (1 - distraction) * shown
     wanted = -(off**2 / (2 - distraction)).sum(axis=2) / 2
@@ -58,6 +71,31 @@ def test_sets_that_never_differ_tell_no_row_from_another():
     likelihood = Likelihood.of(Moments.of([same, same]), cushion=0, ridge=0.1)
     (found,) = likelihood(same[:1], same[1:])
     np.testing.assert_allclose(found, found[0], atol=1e-12)  # of numbers near 1
+
+
+@pytest.mark.parametrize("cushion", [0, 0.05, 1e100])
+@pytest.mark.parametrize("ridge", [1e-9, 0.2, 1e9])
+def test_few_rows_give_the_answers_of_the_matrices(few, cushion, ridge):
+    folded = few.without_rows()
+    assert [has_few_rows(few), has_few_rows(folded)] == [True, False]
+    rng = np.random.default_rng(5)
+    # A row of a set lies in the span of the rows, random ones lie mostly beside it.
+    examples = np.vstack([few.mean + rng.normal(size=(3, 60)), few.mean + few.store.deviations[:2]])
+    found, wanted = (Likelihood.of(one, cushion=cushion, ridge=ridge)(examples, examples) for one in (few, folded))
+    # The matrices know the variance of what never varies to rounding alone, which a tiny ridge does not cover.
+    close = max(1e-9, 60 * np.finfo(float).eps / ridge)
+    np.testing.assert_allclose(found, wanted, rtol=close, atol=close * np.abs(wanted).max())
+
+
+def test_few_rows_of_many_features_form_nothing_as_large_as_a_square():
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(40, 20_000))
+    moments = Moments.of_labelled(rows, np.repeat(np.arange(8), 5))
+    tracemalloc.start()
+    Likelihood.of(moments, cushion=CUSHION, ridge=RIDGE)(rows, rows[:3])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * rows.nbytes  # 64 MB; a square of the features takes 3.2 GB
 
 
 def test_other_units_change_nothing(moments):

@@ -45,6 +45,13 @@ def test_times_tell_the_rows_of_a_day(times):
     assert by_times.value == AlarmBudget(5, rows_per_day=1440)([calm]).value
 
 
+def test_sets_of_one_name_tell_the_rows_of_a_day_each_by_itself():
+    """The last of one name spoke for all of them."""
+    calm = np.random.default_rng(0).normal(size=300)
+    minutes, seconds = Scores("server", calm, 60.0 * np.arange(300)), Scores("server", calm, 1.0 * np.arange(300))
+    assert AlarmBudget(500)([minutes, seconds]).rate == pytest.approx(500 / ((1440 + 86_400) / 2))
+
+
 def test_what_cannot_be_known_is_said():
     with pytest.raises(InputError, match="1 of 2 calibration sets have no times"):
         AlarmBudget(5)([Scores("a", [1.0, 2.0], [0.0, 1.0]), Scores("b", [1.0, 2.0])])

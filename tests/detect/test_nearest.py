@@ -100,3 +100,10 @@ def test_units_are_those_of_the_rows():
 def test_options_that_cannot_be_are_refused_with_a_reason(options, message):
     with pytest.raises(InputError, match=message):
         NearestDetector(**options).fit(np.eye(5))
+
+
+def test_more_neighbours_than_rows_are_refused_after_the_fit_too():
+    """It was numpy's "kth(=8) out of bounds (5)"."""
+    fitted = NearestDetector(n_neighbors=2).fit(np.eye(5)).set_params(n_neighbors=9)
+    with pytest.raises(InputError, match="9 neighbours of each row were asked for, but X has n_samples = 5"):
+        fitted.anomaly_score(np.eye(5))

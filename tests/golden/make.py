@@ -22,6 +22,7 @@ from undistract import (
     NearestDetector,
     NeuralFocus,
     Quantile,
+    Recogniser,
     RidgeMahalanobis,
     Scores,
     SetMoments,
@@ -111,6 +112,15 @@ def kernel(path: Path) -> None:
     save({"focus": made, "waves": waves, "rows": X[:5], **projected}, path)
 
 
+def recogniser(path: Path) -> None:
+    X = rows()
+    made = Recogniser(Moments.of_labelled(X, DAYS), ridge=0.1).fit(X[::30], ["left", "right"])
+    wide = np.random.default_rng(1).normal(size=(12, 30)) + np.repeat(np.eye(3, 30), 4, axis=0)
+    few = Recogniser(cushion=0.1).fit(wide, np.repeat([3, 7, 11], 4))
+    probable = {"probable": made.predict_proba(X[::12]), "among_rows": few.predict_proba(2 * wide[:5])}
+    save({"recogniser": made, "few": few, "rows": X[::12], "wide": 2 * wide[:5], **probable}, path)
+
+
 def model(path: Path) -> None:
     X = rows()
     sets = [FeatureSet(int(day), X[day == DAYS]) for day in range(6)]
@@ -164,6 +174,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "sketch": sketch,
     "neural": neural,
     "kernel": kernel,
+    "recogniser": recogniser,
     "model": model,
     "others": others,
     "review": review,

@@ -117,6 +117,12 @@ def test_few_sets_are_all_learned_from(rings):
     assert "too few sets" in focus.describe()
 
 
+def test_sets_that_were_not_to_be_held_out_are_not_called_too_few(rings):
+    X, sets = rings
+    words = NeuralFocus(**QUICK, held_out=0.0).fit(X, sets=sets).describe()
+    assert "All 3 rounds were run: no sets were to be held out." in words
+
+
 @pytest.mark.parametrize("image_shape", [(8, 6), (8, 6, 1), (4, 4, 3), (1, 48), [8, 6]])
 def test_images_of_any_shape_are_encoded(image_shape):
     rng = np.random.default_rng(0)

@@ -19,6 +19,8 @@ ODD = (
     *({"type": kind, **UNFITTED} for kind in ("Focus", "NearestDetector")),
     {"type": "mapping", "items": [[[], 1]]},
     {"type": "time", "value": "2024"},
+    {"type": "datetime64", "value": "NaT"},
+    {"type": "datetime64", "value": "now"},
     {"type": "array"},
     {"type": "os.system", "value": "true"},
 )

@@ -98,6 +98,15 @@ def test_old_kernels_load_and_project(folder):
 
 
 @pytest.mark.parametrize("folder", FORMATS)
+def test_an_old_recogniser_names_what_it_named(folder):
+    golden = load(folder / "recogniser")
+    assert golden["recogniser"].predict_proba(golden["rows"]) == same(golden["probable"], abs=1e-9)
+    assert golden["recogniser"].predict(golden["rows"][:1]).tolist() == ["left"]
+    assert golden["few"].predict_proba(golden["wide"]) == same(golden["among_rows"], abs=1e-9)
+    assert golden["few"].classes_.tolist() == [3, 7, 11]
+
+
+@pytest.mark.parametrize("folder", FORMATS)
 def test_an_old_model_of_the_shell_loads(folder):
     model = Model.load(folder / "model")
     assert (model.focus.n_removed_, model.focus.moments_.n_sets) == (1, 6)
@@ -152,6 +161,7 @@ FROZEN = {
     "format-1/neural": "e0d72423006bb14c",
     "format-1/others": "5da24eeda7b9c0c2",
     "format-1/penalised": "0052a64d3ba7f944",
+    "format-1/recogniser": "854efa2541e5d677",
     "format-1/review": "692139e765fb362c",
     "format-1/scores": "de1d97ff137c8fae",
     "format-1/sketch": "6e6b6ab6c9b45d63",

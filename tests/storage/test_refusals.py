@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from undistract import FileError, Focus, InputError, Scores, Tail, describe_file, load, save
 from undistract.storage.container import FORMAT, LARGEST_HEADER, digest_of, read_container, write_container
 
-from .things import focus
+from .things import focus, recognisers
 
 
 @pytest.fixture
@@ -132,6 +132,27 @@ def test_arrays_that_cannot_be_right_are_named(model, name):
     refuse(written(header, arrays), match)
 
 
+RECOGNISERS = {
+    "turned round": (lambda fields: fields["classes"]["items"].reverse(), "not in order, each once"),
+    "twice": (lambda fields: fields["classes"].update(items=["left", "left"]), "not in order, each once"),
+    "one more": (lambda fields: fields["classes"]["items"].append("up"), "not those of its classes"),
+    "numbers": (lambda fields: fields["classes"].update(items=[1, 2]), "neither texts, numbers nor times"),
+    "narrow": (lambda fields: fields.update(width=2), "up to 5 letters in a width of 2"),
+    "wide": (lambda fields: fields.update(width=2**40), "give shorter names"),
+    "other features": (lambda fields: fields.update(n_features=4), "not all of 4 features"),
+    "no ridge": (lambda fields: fields["likelihood"]["fields"].update(ridge=0), "ridge is 0, expected at least"),
+}
+
+
+@pytest.mark.parametrize("name", RECOGNISERS)
+def test_a_recogniser_that_cannot_be_right_is_refused(name, tmp_path):
+    change, match = RECOGNISERS[name]
+    path = save(recognisers()["recogniser"], tmp_path / "x.recogniser")
+    header, arrays = read_container(path)
+    change(header["content"]["fields"])
+    refuse(write_container(path, header, arrays), match)
+
+
 def test_a_file_names_no_class_that_is_not_ours(model, tmp_path):
     class Evil(BaseEstimator):
         def __init__(self):
@@ -142,6 +163,14 @@ def test_a_file_names_no_class_that_is_not_ours(model, tmp_path):
         content = {"type": name, "settings": {}, "fields": {}}
         refuse(written(header, {}, content=content), "expected 'value', a str")
         refuse(written(header, {}, content={"type": name, "value": "1"}), f"of the unknown type '{name}'")
+
+
+@pytest.mark.parametrize("text", ["NaT", "now", "today", "once", "2024-01-01T00:00Z", "9" * 30])
+def test_a_time_that_is_none_is_refused(text, tmp_path):
+    path = save(Scores(np.datetime64("2024-01-01"), [1.0]), tmp_path / "x.scores")
+    header, arrays = read_container(path)
+    header["content"]["fields"]["name"]["value"] = text
+    refuse(write_container(path, header, arrays), "datetime64|Integer overflow")
 
 
 def test_words_nested_without_end_are_refused(model):

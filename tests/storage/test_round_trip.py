@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.strategies import hard_sets, law, plain_sets, removals, wide_sets
-from undistract import Focus, InputError, Moments, NearestDetector, Scores, describe_file, load, save
+from undistract import Focus, InputError, Moments, NearestDetector, Recogniser, Scores, describe_file, load, save
 from undistract.algebra import Taught
 from undistract.algebra.soft_filter import SoftFilter
 from undistract.detect import detector
-from undistract.storage import detector_kinds, focus_kinds
+from undistract.storage import detector_kinds, focus_kinds, recognise_kinds
 
 from .things import DAYS, arrays_of, focus, folded, rows, same_bits, things
 
@@ -140,6 +140,23 @@ def test_another_name_is_refused(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
+def test_a_time_of_numpy_names_a_set(unit, tmp_path):
+    """A list of them named sets, and the model could not be saved: "a tuple, expected a tuple of names"."""
+    names = np.array([0, 1, 2], dtype=f"datetime64[{unit}]")
+    learned = Focus(n_remove=1).fit(rows()[:30], sets=[names[number // 10] for number in range(30)])
+    loaded = again(learned, tmp_path)
+    assert loaded.moments_.names == learned.moments_.names == tuple(names)
+    assert [name.dtype for name in loaded.moments_.names] == [names.dtype] * 3
+    assert loaded.partial_fit(rows()[:10], sets=[names[0]] * 10).moments_.n_sets == 3
+
+
+@pytest.mark.parametrize("name", [np.datetime64("NaT"), np.datetime64(3, "W"), np.datetime64(3, "25s")])
+def test_a_time_of_numpy_that_is_none_or_has_another_unit_is_refused(name, tmp_path):
+    with pytest.raises(InputError, match=r"scores\.name is .* which a file cannot hold.*with str"):
+        save(Scores(name, [1.0]), tmp_path / "scores")
+
+
 @pytest.mark.parametrize("unit", ["Y", "D", "s", "ms", "us", "ns"])
 def test_times_of_scores_keep_their_unit(unit, tmp_path):
     times = np.array(["2024-02-29", "2031-01-01"], dtype=f"datetime64[{unit}]")
@@ -147,6 +164,50 @@ def test_times_of_scores_keep_their_unit(unit, tmp_path):
     assert found.times.dtype == times.dtype
     assert (found.times == times).all()
     assert found.name == day
+
+
+CLASSES = {
+    "texts": ["left", "right", "left"],
+    "texts with room": np.array(["é", "", "é"], dtype="U9"),
+    "texts of a frame": pd.Series(["left", "right", "left"]),
+    "categories": pd.Categorical(["left", "right", "left"]),
+    "numbers": [7, -3, 7],
+    "narrow numbers": np.array([7, 255, 7], dtype=np.uint8),
+    "floats": [1.0, 2.0, 1.0],
+    "truth": [True, False, True],
+    "days": np.array(["2024-02-29", "2031-01-01", "2024-02-29"], dtype="datetime64[D]"),
+}
+
+
+def recogniser(names):
+    return Recogniser(Moments.of_labelled(rows(), DAYS)).fit(rows()[[0, 60, 90]], names)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_names_of_classes_survive_with_their_types(kind, tmp_path):
+    learned = recogniser(CLASSES[kind])
+    loaded = again(learned, tmp_path)
+    assert same_bits(arrays_of(learned), arrays_of(loaded))
+    assert list(map(type, loaded.classes_)) == list(map(type, learned.classes_))
+
+
+@pytest.mark.parametrize("names", [np.array([1, 2, 1], dtype=np.longdouble), np.array([1, 2, 1], dtype="m8[s]")])
+def test_names_of_classes_that_a_file_cannot_hold_are_refused(names, tmp_path):
+    with pytest.raises(InputError, match=r"recogniser\.classes is an array of .*Convert it first"):
+        save(recogniser(names), tmp_path / "recogniser")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_classes_without_end_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(recognise_kinds, "MOST_CHARACTERS", 100)
+    with pytest.raises(InputError, match=r"2 names of 80 letters each take more than 100 in all; give shorter names"):
+        save(recogniser(np.array(["a", "b", "a"], dtype="U80")), tmp_path / "recogniser")
+
+
+def test_nothing_is_solved_again_for_a_recogniser_that_is_loaded(tmp_path, monkeypatch):
+    path = save(recogniser(["left", "right", "left"]), tmp_path / "recogniser")
+    monkeypatch.setattr("undistract.algebra.likelihood._Solved.of", None)
+    assert load(path).predict(rows()).shape == (120,)
 
 
 def test_settings_that_numpy_made_come_back_as_plain_numbers(tmp_path):

@@ -19,6 +19,7 @@ from undistract import (
     NearestDetector,
     NeuralFocus,
     Quantile,
+    Recogniser,
     RidgeMahalanobis,
     Scores,
     SetMoments,
@@ -78,6 +79,7 @@ def _things():
         "focus that waits again": growing().close_sets([0, 1]).partial_fit(X[-5:], sets=["new"] * 5),
         "unfitted focus": Focus(cutoff=0.9, prior={"mon": 2.0}),
         **_kernels(),
+        **recognisers(),
         "nearest": NearestDetector(n_neighbors=3, how="kth").fit(X),
         "nearest in threads": NearestDetector(n_neighbors=3, n_jobs=2).fit(X),
         "mahalanobis": RidgeMahalanobis().fit(X),
@@ -120,6 +122,18 @@ def _kernels():
         "kernel focus by waves": KernelFocus(approx="fourier", **settings).fit(X, sets=DAYS),
         "kernel focus that waits": streamed.partial_fit(X, sets=DAYS, key="mon"),
         "kernel focus that is not fitted": KernelFocus(gamma=0.5, prior={"mon": 2.0}),
+    }
+
+
+def recognisers():
+    X, wide = rows(), rows(130)
+    taught = Moments.of_labelled(X, DAYS)
+    few = Moments.of({"a": wide[:9], "b": wide[9:20], "c": wide[20:29]})
+    return {
+        "recogniser": Recogniser(taught, ridge=0.01).fit(X[:3], ["left", "right", "left"]),
+        "recogniser without teachers": Recogniser().fit(X[:30], DAYS[:30]),
+        "recogniser of few rows": Recogniser(few, cushion=0).fit(wide[-2:], np.array(["new", "old"], dtype=object)),
+        "recogniser that is not fitted": Recogniser(taught),
     }
 
 
@@ -202,6 +216,8 @@ def arrays_of(thing):
     if isinstance(thing, NeuralFocus | KernelFocus):
         told = [thing.describe(), thing.get_feature_names_out()]
         return [thing.transform(X), thing.transform(X.astype(np.float32)), *told]
+    if isinstance(thing, Recogniser):
+        return [thing.predict(X), thing.predict_proba(X), thing.classes_]
     watching = [thing.predict(X), thing.p_values(X)] if isinstance(thing, FocusDetector) else []
     return [thing.scores_, thing.anomaly_score(X), *watching]
 

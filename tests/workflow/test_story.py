@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from undistract import FeatureSet, Focus, InputError, Model, Moments, Reading, learn, merge, read_sets, save, score
+from undistract import (
+    FeatureSet,
+    Focus,
+    InputError,
+    Model,
+    Moments,
+    Reading,
+    Recogniser,
+    learn,
+    merge,
+    read_sets,
+    save,
+    score,
+)
 from undistract.workflow import ScoredSets, write_report
 
 LIGHT = np.linspace(-30, 30, 8)
@@ -98,8 +111,11 @@ def test_moments_and_a_focus_will_do_as_a_model(folder, tmp_path):
 
 def test_other_files_are_no_model_and_no_scores(folder, model, tmp_path):
     scored = score(read_sets(folder / "odd.npy"), model).save(tmp_path / "odd.scores")
-    with pytest.raises(InputError, match="holds no model"):
-        Model.load(scored)
+    rows = np.random.default_rng(0).normal(size=(6, 2))
+    recogniser = save(Recogniser().fit(rows, [0, 0, 0, 1, 1, 1]), tmp_path / "faces.recogniser")
+    for path in (scored, recogniser):
+        with pytest.raises(InputError, match=f"{path.name} holds no model. Make one with: undistract learn"):
+            Model.load(path)
     with pytest.raises(InputError, match="holds no scores"):
         ScoredSets.load(model.save(tmp_path / "model"))
 

@@ -23,6 +23,7 @@ from undistract.algebra.evidence import speaks
 from undistract.algebra.leading import Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import LEAST_READING, Solution, inside, largest_first, rank, rounding, solution
+from undistract.algebra.store import KeptRows
 from undistract.algebra.symmetric import symmetric_leading
 from undistract.arrays import Floats, Ints
 
@@ -46,6 +47,20 @@ class FewRows(NamedTuple):
     def centred(self) -> Floats:
         """√(P/n)·(x - μ) of each row, (n, d)."""
         return (np.repeat(self.means, self.counts, axis=0) + self.deviations) * self.row_roots[:, None]
+
+
+def has_few_rows(moments: Moments) -> bool:
+    """Tell whether a problem among the rows is smaller than one among the features."""
+    return isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
+
+
+def few_rows_of(moments: Moments) -> tuple[FewRows, Floats, Floats]:
+    """Return the rows that moments keep, and how much each feature varies in all and inside sets, (d,) each."""
+    store = moments.store
+    assert isinstance(store, KeptRows)
+    rows = FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares)
+    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
+    return rows, rows.shares @ rows.means**2 + inside, inside
 
 
 def few_rows(rows: FewRows, epsilon: float) -> Solution:
@@ -142,7 +157,7 @@ def few_rows_leading(rows: FewRows, epsilon: float, wanted: Wanted) -> LeadingRo
 def _rank_of_all(gram: Floats, across: Floats, apart: Floats) -> int:
     """Tell how many directions vary at all: the rank of E and U together; of `gram` the lower triangle is read."""
     n_rows, n_sets = across.shape
-    both = np.empty((n_rows + n_sets, n_rows + n_sets), order="F")
+    both = np.zeros((n_rows + n_sets, n_rows + n_sets), order="F")  # all of it is scaled, though half is read
     both[:n_rows, :n_rows], both[n_rows:, :n_rows], both[n_rows:, n_rows:] = gram, across.T, apart
     return _rank_of_real(both)
 

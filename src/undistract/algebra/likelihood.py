@@ -7,17 +7,22 @@ length one inside sets, with the distraction λ, is then expected of a set that 
 
 What distracts (λ near 1) says nothing: it is expected at the mean, whatever the example shows. The cushion is what sets
 that nobody taught may differ by in any direction; without it, this is PLDA (Ioffe 2006; Prince and Elder 2007).
+
+Few rows show few of many directions. In all others rows of one set vary by the ridge alone and sets differ by the
+cushion alone, so that only the length of what lies there counts, and nothing of size d × d is formed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr, svd
 
+from undistract.algebra.few_rows import few_rows_of, has_few_rows
 from undistract.algebra.moments import Moments
 from undistract.algebra.spectrum import Variances, check_cushion, check_learnable
 from undistract.arrays import Floats, Rows
@@ -46,9 +51,11 @@ class Likelihood:
     """
 
     origin: Floats  # (d,) the mean of the data
-    white: Floats  # (d, d) (x - origin) @ white are those coordinates
-    granted: Floats  # (d,) what the cushion adds to the variance of sets
-    apart: Floats  # (d, b) apart·apartᵀ is what sets were seen to differ by
+    directions: Floats  # (d, q) orthonormal; q = d, or as many as few rows can show
+    inside: Floats  # (q,) how much rows of one set vary along each
+    apart: Floats  # (q, b) apart·apartᵀ is what sets were seen to differ by, along them
+    cushion: float  # between-set variance that every direction is granted, in squared units of the features
+    ridge: float  # the same inside sets
 
     @classmethod
     def of(cls, moments: Moments, *, cushion: float, ridge: float) -> Likelihood:
@@ -69,23 +76,41 @@ class Likelihood:
                 f"ridge is {ridge!r}; expected a number from {LEAST_RIDGE:g} to {MOST_RIDGE:g}, such as 0.3."
             )
         solved = _SOLVED.get(moments) or _SOLVED.setdefault(moments, _Solved.of(moments))
-        inside = solved.inside + ridge * solved.mean_variance
-        white = solved.directions / np.sqrt(inside)
-        return cls(moments.mean, white, cushion * solved.mean_variance / inside, white.T @ solved.apart)
+        unit = solved.mean_variance
+        return cls(
+            moments.mean, solved.directions, solved.inside, solved.apart, float(cushion) * unit, float(ridge) * unit
+        )
 
     def __call__(self, X: Rows, examples: Rows) -> Floats:
         """Return the logarithm of the density of rows (n, d) for each of m examples, up to a constant, (n, m)."""
         rows = self._read(X)
         shown = rows if examples is X else self._read(examples)
+        density = self._along(rows.along, shown.along)
+        if rows.beside is not None and shown.beside is not None:
+            density += self._beside(rows.beside, shown.beside)
+        return density
+
+    def _read(self, X: Rows) -> _Reading:
+        centred = np.asarray(X, dtype=np.float64) - self.origin
+        along = centred @ self.directions
+        n_features, n_directions = self.directions.shape
+        beside = centred - along @ self.directions.T if n_directions < n_features else None
+        return _Reading(along / np.sqrt(self.inside + self.ridge), beside)
+
+    def _along(self, rows: Floats, shown: Floats) -> Floats:
         expected = shown - self._shrunk(shown, 1)  # S/(1 + S) = 1 - λ
         believed = self._weighted(expected)
         lengths = np.einsum("ij,ij->i", rows, self._weighted(rows))[:, None]
         density: Floats = rows @ believed.T - (lengths + np.einsum("ij,ij->i", expected, believed)) / 2
         return density
 
-    def _read(self, X: Rows) -> Floats:
-        read: Floats = (np.asarray(X, dtype=np.float64) - self.origin) @ self.white
-        return read
+    def _beside(self, rows: Floats, shown: Floats) -> Floats:
+        """Return what the directions add that no row has shown: there λ is the same in all, and S one number."""
+        granted = self.cushion / self.ridge
+        belief = granted / (1 + granted)  # 1 - λ
+        lengths = np.einsum("ij,ij->i", rows, rows)[:, None] + belief**2 * np.einsum("ij,ij->i", shown, shown)
+        density: Floats = (belief * (rows @ shown.T) - lengths / 2) / ((2 - 1 / (1 + granted)) * self.ridge)
+        return density
 
     def _weighted(self, Y: Floats) -> Floats:
         """Y·(1 + S)/(1 + 2S) = Y/(2 - λ): divide by what a row may differ by from what is expected."""
@@ -93,32 +118,60 @@ class Likelihood:
 
     def _shrunk(self, Y: Floats, times: int) -> Floats:
         """Y/(1 + times · S), for the rows of Y."""
-        share = 1 / (1 + times * self.granted)
-        inner = np.eye(self.apart.shape[1]) + times * self.apart.T @ (share[:, None] * self.apart)
-        few = np.linalg.solve(inner, self.apart.T @ (share * Y).T)  # (b, rows)
-        return share * (Y - times * few.T @ self.apart.T)
+        inside = self.inside + self.ridge
+        apart = self.apart / np.sqrt(inside)[:, None]
+        share = 1 / (1 + times * self.cushion / inside)
+        inner = np.eye(apart.shape[1]) + times * apart.T @ (share[:, None] * apart)
+        few = np.linalg.solve(inner, apart.T @ (share * Y).T)  # (b, rows)
+        return share * (Y - times * few.T @ apart.T)
+
+
+class _Reading(NamedTuple):
+    along: Floats  # (n, q) coordinates in which rows of one set vary by 1
+    beside: Floats | None  # (n, d) what lies in no such direction; None: they are all
 
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
     """What depends on neither cushion nor ridge."""
 
-    inside: Floats  # (d,) eigenvalues of within
-    directions: Floats  # (d, d) their eigenvectors
-    apart: Floats  # (d, b) apart·apartᵀ = between
+    inside: Floats  # (q,) eigenvalues of within
+    directions: Floats  # (d, q) their eigenvectors
+    apart: Floats  # (q, b) directions · apart · apartᵀ · directionsᵀ = between
     mean_variance: float
 
     @classmethod
     def of(cls, moments: Moments) -> _Solved:
+        return cls._of_rows(moments) if has_few_rows(moments) else cls._of_matrices(moments)
+
+    @classmethod
+    def _of_matrices(cls, moments: Moments) -> _Solved:
         within, between = moments.within, moments.between
-        mean_variance = Variances.of(np.diag(within) + np.diag(between), np.diag(within)).mean
-        if mean_variance == 0:
-            raise InputError("No feature varies, so nothing tells rows apart. Give rows that differ.")
+        mean_variance = _positive(Variances.of(np.diag(within) + np.diag(between), np.diag(within)))
         inside, directions = eigh(within, driver="evd", check_finite=False)
         seen, places = eigh(between, driver="evd", check_finite=False)
         real = seen > 10 * np.finfo(np.float64).eps * mean_variance * len(seen)
+        apart = directions.T @ (places[:, real] * np.sqrt(seen[real]))
         # Rounding can leave -1e-17 here; a variance is never negative.
-        return cls(np.maximum(inside, 0), directions, places[:, real] * np.sqrt(seen[real]), mean_variance)
+        return cls(np.maximum(inside, 0), directions, apart, mean_variance)
+
+    @classmethod
+    def _of_rows(cls, moments: Moments) -> _Solved:
+        """Solve in the span of the rows: with E and U as in `few_rows`, (Eᵀ, Uᵀ) = basis · triangle."""
+        rows, *variances = few_rows_of(moments)
+        mean_variance = _positive(Variances.of(*variances))
+        deviations, means = rows.deviations * rows.row_roots[:, None], rows.means * np.sqrt(rows.shares)[:, None]
+        basis, triangle = qr(np.vstack([deviations, means]).T, mode="economic", overwrite_a=True, check_finite=False)
+        axes, lengths, _ = svd(triangle[:, : len(deviations)], check_finite=False)
+        inside = np.zeros(len(axes))
+        inside[: len(lengths)] = lengths**2
+        return cls(inside, basis @ axes, axes.T @ triangle[:, len(deviations) :], mean_variance)
+
+
+def _positive(variances: Variances) -> float:
+    if variances.mean == 0:
+        raise InputError("No feature varies, so nothing tells rows apart. Give rows that differ.")
+    return variances.mean
 
 
 # Cushion and ridge are chosen by trying several with the same moments.

@@ -17,11 +17,18 @@ import numpy.typing as npt
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.few_rows import FewRows, FromRows, few_rows, few_rows_leading, rank_inside, rank_on_one_scale
+from undistract.algebra.few_rows import (
+    FromRows,
+    few_rows,
+    few_rows_leading,
+    few_rows_of,
+    has_few_rows,
+    rank_inside,
+    rank_on_one_scale,
+)
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, rank
-from undistract.algebra.store import KeptRows
 from undistract.arrays import LARGEST, Floats
 from undistract.errors import InputError
 
@@ -116,9 +123,8 @@ class Spectrum:
         """
         check_learnable(moments)
         check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
-        solved = (_from_rows if _has_few_rows(moments) else partial(_from_matrices, solve=solve))(
-            moments, cushion, absolute, wanted
-        )
+        road = _from_rows if has_few_rows(moments) else partial(_from_matrices, solve=solve)
+        solved = road(moments, cushion, absolute, wanted)
         distraction, directions, n_moving, epsilon, n_directions, variances = solved
         if isinstance(directions, FromRows):
             noise = moments.wander_read(directions.readings, inside=distraction)
@@ -222,11 +228,10 @@ def n_moving(moments: Moments) -> int:
     >>> n_moving(Moments.of([[[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]], [[3.0, 1.0, 6.0], [4.0, 3.0, 6.0]]]))
     1
     """
-    if not _has_few_rows(moments):
+    if not has_few_rows(moments):
         return rank(moments.within)
-    rows, inside = _rows_of(moments)
-    scale = np.sqrt(rows.shares @ rows.means**2 + inside)
-    return rank_inside(rows, np.where(scale > 0, scale, 1.0))
+    rows, total, _ = few_rows_of(moments)
+    return rank_inside(rows, np.where(total > 0, np.sqrt(total), 1.0))
 
 
 def is_learnable(moments: Moments) -> bool:
@@ -329,8 +334,8 @@ def _dense(
 
 
 def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    rows, inside = _rows_of(moments)
-    variances = Variances.of(rows.shares @ rows.means**2 + inside, inside)
+    rows, total, inside = few_rows_of(moments)
+    variances = Variances.of(total, inside)
     epsilon = epsilon_of(cushion, absolute, variances.mean)
     if variances.total == 0:
         return _Solved.nothing(moments, epsilon, variances)
@@ -343,18 +348,6 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted 
     # Its directions may be the last digits of rows that lie far away from zero: those count on no road.
     n_directions = min(len(found.distraction), rank_on_one_scale(rows))
     return _Solved.of(moments, found, epsilon, n_directions, variances)
-
-
-def _has_few_rows(moments: Moments) -> bool:
-    return isinstance(moments.store, KeptRows) and 2 * moments.n_rows <= moments.n_features
-
-
-def _rows_of(moments: Moments) -> tuple[FewRows, Floats]:
-    """Return the rows of the problem, and the variance of each feature inside sets, (d,)."""
-    store = moments.store
-    assert isinstance(store, KeptRows)
-    inside = store.inside(moments.counts, moments.weights) / moments.weights.sum()
-    return FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares), inside
 
 
 def _shares(parts: Floats, whole: float) -> Floats:

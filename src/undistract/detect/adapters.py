@@ -21,6 +21,7 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.density_ratio import DensityRatioDetector
 from undistract.detect.discriminative import DiscriminativeDetector
 from undistract.detect.mahalanobis import RidgeMahalanobis
@@ -109,6 +110,7 @@ class AdaptedDetector(BaseEstimator):  # type: ignore[misc]
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a copy of the model to the rows X (n, d); `y` is ignored."""
         self.estimator_ = _copy(self.estimator)
@@ -124,6 +126,7 @@ class AdaptedDetector(BaseEstimator):  # type: ignore[misc]
         else:
             self.scores_ = self.anomaly_score(X)
         for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self

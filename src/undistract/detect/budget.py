@@ -118,7 +118,8 @@ def _rows_per_day(sets: Sequence[ArrayLike | Scores]) -> float:
             "day are not known. Give rows_per_day, or Scores with times."
         )
     # The usual step, not the whole span: a recording that pauses at night is as dense as its days.
-    steps = {one.name: np.median(seconds_between(np.asarray(one.times))) for one in timed}
-    if not all(step > 0 for step in steps.values()):
-        raise InputError(f"Seconds between rows, by set: {steps}; times must rise. Mend them, or give rows_per_day.")
-    return float(np.mean([DAY / step for step in steps.values()]))
+    steps = [float(np.median(seconds_between(np.asarray(one.times)))) for one in timed]
+    if not all(step > 0 for step in steps):
+        told = dict(zip((one.name for one in timed), steps, strict=True))
+        raise InputError(f"Seconds between rows, by set: {told}; times must rise. Mend them, or give rows_per_day.")
+    return float(np.mean([DAY / step for step in steps]))

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.logistic import newton, with_one
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_number, checked_rows
 from undistract.errors import InputError
@@ -49,6 +50,7 @@ class DensityRatioDetector(BaseEstimator):  # type: ignore[misc]
         self.reference = reference
         self.ridge = ridge
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Tell the rows X (n, d) from the reference; `y` is ignored."""
         X = checked_rows(self, X, reset=True)

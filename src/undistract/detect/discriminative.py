@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from undistract.algebra.strength import check_strength
+from undistract.attempt import all_or_nothing
 from undistract.detect.leave_in import as_positive
 from undistract.detect.logistic import span, with_one
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_choice, check_number, checked_rows
@@ -142,6 +143,7 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Score the rows X (n, d) among themselves; `y` is ignored."""
         X = checked_rows(self, X, reset=True)

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import validate_data
 
 from undistract.algebra.set_labels import number_sets
-from undistract.attempt import AllOrNothing
+from undistract.attempt import as_before_if_it_fails
 from undistract.detect.adapters import detector as as_detector
 from undistract.detect.calibration import Rows
 from undistract.detect.held_out import calibrated, held_out_scores
@@ -28,7 +28,7 @@ from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet, listed_sets
 
 
-class FocusDetector(JudgesRows, AllOrNothing, OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class FocusDetector(JudgesRows, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn from sets of normal rows what to ignore, how to score, and when to alarm.
 
     Parameters
@@ -98,7 +98,7 @@ class FocusDetector(JudgesRows, AllOrNothing, OutlierMixin, BaseEstimator):  # t
             Which set each row belongs to. Without it nothing is ignored (with a warning), and consecutive stretches of
             rows stand in for sets when the threshold is calibrated.
         """
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             rule = self._rule()
             rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
             self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
@@ -198,7 +198,7 @@ class FocusDetector(JudgesRows, AllOrNothing, OutlierMixin, BaseEstimator):  # t
 
     def _settle(self, focus: Any, known: list[Rows]) -> Self:
         """Fit the detector and the threshold behind a fitted focus."""
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
             self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
             projected = [focus.transform(rows) for rows in known]

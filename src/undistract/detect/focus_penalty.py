@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra.strength import check_strength
+from undistract.attempt import all_or_nothing
 from undistract.detect.rows import Rows
 from undistract.detect.soft_filter import penalty_filter
 from undistract.errors import InputError
@@ -87,6 +88,7 @@ class FocusPenalty(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.focus = focus
         self.strength = strength
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, sets: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to rows X (n, d) and targets y, where it takes any.
 
@@ -111,6 +113,7 @@ class FocusPenalty(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.estimator!r} has no coef_ once it is fitted, so that it has no penalty to change. Give a "
                 "linear model, such as Ridge() or OneClassSVM(kernel='linear')."
             )
+        self.__dict__.pop("classes_", None)  # of an earlier fit
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self

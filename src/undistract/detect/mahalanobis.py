@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_number, checked_rows
 
 
@@ -58,6 +59,7 @@ class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
         self.window = window
         self.standardise = standardise
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn mean and covariance of the rows X (n, d); `y` is ignored."""
         X = checked_rows(self, X, reset=True)

@@ -18,6 +18,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.rows import Rows, Standard, check_choice, check_number, checked_rows
 from undistract.errors import InputError
 
@@ -66,6 +67,7 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
         self.how = how
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the rows X (n, d), and score each among the others; `y` is ignored."""
         X = checked_rows(self, X, reset=True)
@@ -83,7 +85,6 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
     def scores_(self) -> Rows:
         """The scores of the fitted rows, (n,); found when they are first asked for."""
         check_is_fitted(self)
-        self._check_enough(self._rows)
         return self._scored(self._rows, own=np.arange(len(self._rows)))
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
@@ -120,6 +121,7 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
 
     def _scored(self, rows: Rows, own: NDArray[np.intp]) -> Rows:
         """Score rows; `own` is the place of each among the fitted rows, -1 for a new one."""
+        self._check_enough(self._rows)  # the setting may have been changed since
         n_features = rows.shape[1]
         n_candidates = min(self.n_neighbors + 1 + SPARE, len(self._rows))
         quick = gen_batches(len(rows), max(1, CHUNK // (n_candidates * n_features)))

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.attempt import all_or_nothing
 from undistract.detect.rows import Rows, Standard, check_number, checked_rows
 from undistract.errors import InputError
 
@@ -70,6 +71,7 @@ class SparseCombinationDetector(BaseEstimator):  # type: ignore[misc]
         self.max_turns = max_turns
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the bases from the normal rows X (n, d); `y` is ignored."""
         X = checked_rows(self, X, reset=True)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra import Moments, SetMoments
 from undistract.arrays import Rows
-from undistract.attempt import AllOrNothing
+from undistract.attempt import as_before_if_it_fails
 from undistract.dispatch import at_home
 from undistract.errors import EvidenceWarning, InputError
 from undistract.focus import Focus
@@ -48,7 +48,6 @@ class KernelFocus(
     MakesMap,
     GoesBack,
     ShowsFocus,
-    AllOrNothing,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -209,7 +208,7 @@ class KernelFocus(
         >>> focus.moments_.n_rows
         240
         """
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             first = not hasattr(self, "focus_")
             X = validate_data(self, X, dtype=[np.float64, np.float32], reset=first).astype(np.float64)
             if first:
@@ -240,7 +239,7 @@ class KernelFocus(
         return f"By {self.map_.kernel}: {self.map_}. Features are coordinates there.\n{self.focus_.describe()}"
 
     def _fit(self, X: Any, sets: Any, feature_names: Any = None) -> Self:
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             self._check()
             least = 1 if sets is None else 2
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=least).astype(np.float64)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from undistract.algebra.set_labels import number_sets
 from undistract.arrays import LARGEST, Floats, Rows, quiet
-from undistract.attempt import AllOrNothing
+from undistract.attempt import as_before_if_it_fails
 from undistract.dispatch import at_home
 from undistract.errors import InputError, NoSetsWarning
 from undistract.neural.architecture import Architecture, image_shape_of
@@ -26,7 +26,7 @@ from undistract.sets.columns import ColumnNames
 from undistract.sets.gathered import gathered
 
 
-class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NeuralFocus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode rows so that those of one set lie together and sets lie apart, and keep what no set ever showed.
 
     For distractors that bend: a turning object, exposure, a place on a ring. Where what distracts is a straight
@@ -163,7 +163,7 @@ class NeuralFocus(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             Which set each row belongs to. Without it nothing can be learned: a warning, and rows stay as they are.
             Sets with a single row are not learned from.
         """
-        with self._all_or_nothing():
+        with as_before_if_it_fails(self):
             check_settings(self)
             least = 1 if sets is None else 2
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=least)

@@ -15,7 +15,8 @@ def in_words(focus: Any) -> str:
     ended = (
         f"The best of {n_epochs} rounds on {focus.n_held_out_} held-out sets was round {focus.n_epochs_}, and is kept."
         if focus.n_held_out_
-        else f"All {n_epochs} rounds were run: there were too few sets to hold some out."
+        else f"All {n_epochs} rounds were run: "
+        + ("there were too few sets to hold some out." if focus.held_out else "no sets were to be held out.")
     )
     beside = {
         "news": f"what could not be rebuilt ({1 - focus.rebuilt_:.0%} of the variation)",

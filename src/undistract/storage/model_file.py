@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from undistract.errors import FileError, InputError
-from undistract.storage import detector_kinds, focus_kinds, kernel_kinds, learned_kinds, neural_kinds, threshold_kinds
+from undistract.storage import (
+    detector_kinds,
+    focus_kinds,
+    kernel_kinds,
+    learned_kinds,
+    neural_kinds,
+    recognise_kinds,
+    threshold_kinds,
+)
 from undistract.storage.container import (
     AGAIN,
     FORMAT,
@@ -30,6 +38,7 @@ RECORDS: dict[str, Record] = (
     | detector_kinds.RECORDS
     | neural_kinds.RECORDS
     | kernel_kinds.RECORDS
+    | recognise_kinds.RECORDS
 )
 BUNDLE = "bundle"
 
@@ -39,7 +48,7 @@ def save(thing: Any, path: str | os.PathLike[str], *, provenance: Any = None) ->
 
     Parameters
     ----------
-    thing : Focus, Moments, SetMoments, Spectrum, Scores, Threshold, a threshold rule, a detector of ours, or a mapping
+    thing : an estimator or detector of ours, Moments, SetMoments, Spectrum, Scores, Threshold, a rule, or a mapping
         A mapping is a bundle: names with any of these, with plain values (texts, numbers, lists, mappings) and arrays.
         Names of sets may be texts, numbers, True, False, None, dates, and tuples of those.
     path : str or path

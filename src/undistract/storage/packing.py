@@ -1,7 +1,7 @@
 """Values become JSON and arrays, and come back: the grammar of a file's content.
 
 3, "a", true, null, [..]                     as in JSON
-{"type": "tuple", "items": [..]}             also float (inf, nan), date, time, mapping (pairs)
+{"type": "tuple", "items": [..]}             also float (inf, nan), date, time, datetime64, mapping (pairs)
 {"type": "array", "name": .., "transposed": true, "unit": "ns"}
 {"type": "Moments", "fields": {..}}          a record: one of the known kinds
 {"type": "Focus", "settings": {..}, "fields": {..} or null}
@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from math import isfinite
@@ -47,6 +48,8 @@ class Packer:
             return value if isfinite(value) else {"type": "float", "value": repr(value)}
         if isinstance(value, date):
             return self._date(value, path)
+        if isinstance(value, np.datetime64):
+            return self._datetime64(value, path)
         if isinstance(value, tuple | list):
             items = [self.pack(item, (*path, str(number))) for number, item in enumerate(value)]
             return items if isinstance(value, list) else {"type": "tuple", "items": items}
@@ -72,6 +75,11 @@ class Packer:
         except ValueError:  # finer than a microsecond
             pass
         raise self._unknown(value, path)
+
+    def _datetime64(self, value: np.datetime64, path: tuple[str, ...]) -> Any:
+        if np.isnat(value) or np.datetime64(str(value)).dtype != value.dtype:  # digits tell the unit, but for weeks
+            raise self._unknown(value, path)
+        return {"type": "datetime64", "value": str(value)}
 
     def _record(self, value: Any, path: tuple[str, ...]) -> Any:
         name, record = self._records[type(value)]
@@ -151,6 +159,9 @@ class Unpacker:
                 return float(text)
             if kind in ("date", "time"):
                 return (date if kind == "date" else datetime).fromisoformat(text)
+            # numpy knows words too, such as "now", and takes what overflows.
+            if kind == "datetime64" and re.fullmatch(r"[0-9T:.-]+", text) and str(np.datetime64(text)) == text:
+                return np.datetime64(text)
         except ValueError as error:
             raise InputError(f"{where} is no {kind}: {text!r:.40}") from error
         raise InputError(f"{where} is of the unknown type {kind!r:.40}")
