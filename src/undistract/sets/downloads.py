@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from undistract.errors import DownloadError, EvidenceWarning, InputError
@@ -26,10 +26,8 @@ from undistract.extras import need
 from undistract.sets.pictures import Pictures
 from undistract.sets.publishers import CHARACTERS, SILHOUETTES, Source
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
-
 FOLDER_VARIABLE = "UNDISTRACT_DATA"
+PATIENCE, PIECE = 30, 2**16  # seconds until a silent server is given up; bytes
 BY_HAND = (
     "To go without a download, put the files into a folder DIR as "
     + " and ".join(f"DIR/{source.file} (or the publisher's {source.original})" for source in (SILHOUETTES, CHARACTERS))
@@ -47,7 +45,7 @@ def pictures(source: Source, data: str | Path | None = None) -> Pictures:
         The folder. Without it the one that UNDISTRACT_DATA names; without that, the cache of this machine.
     """
     given = data or os.environ.get(FOLDER_VARIABLE)
-    folder = Path(given or _pooch().os_cache("undistract"))
+    folder = Path(given or _library("pooch").os_cache("undistract"))
     packed, original = folder / source.file, folder / source.original
     if not given and not packed.is_file() and not original.is_file():
         fetch(source, folder)
@@ -101,8 +99,8 @@ def fetch(source: Source, folder: Path) -> Path:
     return packed
 
 
-def _pooch() -> Any:
-    return need("pooch", extra="paper", to=f"Downloading images (or name a folder that has them: {FOLDER_VARIABLE})")
+def _library(name: str) -> Any:
+    return need(name, extra="paper", to=f"Downloading images (or name a folder that has them: {FOLDER_VARIABLE})")
 
 
 def _download(source: Source, path: Path) -> None:
@@ -113,31 +111,20 @@ def _download(source: Source, path: Path) -> None:
     words = f"{source.title}, about {source.megabytes} MB, from {source.url}"
     console.print(f"Downloading {words}", highlight=False, soft_wrap=True)
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn(source.title))
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        _pooch().HTTPDownloader(progressbar=_Bar(progress))(source.url, str(path), None)
-
-
-class _Bar:
-    """What pooch asks of a progress bar, drawn by rich."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.total = 0  # pooch sets it; 0 where the server does not say
-        self._progress, self._task = progress, progress.add_task("", total=None)
-
-    def update(self, n_bytes: int) -> None:
-        self._progress.update(self._task, advance=n_bytes, total=self.total or None)
-
-    def reset(self) -> None:
-        self._progress.update(self._task, completed=0)
-
-    def close(self) -> None:
-        self._progress.refresh()
+    bar = Progress(*columns, console=console, disable=not console.is_terminal)
+    # The answer is closed whatever happens: an error that is told must not leave a connection open.
+    with _library("requests").get(source.url, stream=True, timeout=PATIENCE) as answer, path.open("wb") as file, bar:
+        answer.raise_for_status()
+        task = bar.add_task("", total=int(answer.headers.get("content-length", 0)) or None)
+        for piece in answer.iter_content(PIECE):
+            file.write(piece)
+            bar.advance(task, len(piece))
 
 
 @contextmanager
 def _explained(source: Source, folder: Path) -> Iterator[None]:
     """Turn what can go wrong on the way into one sentence each, with what to do next."""
-    failures = need("requests", extra="paper", to="Downloading images").exceptions
+    failures = _library("requests").exceptions
     host = urlsplit(source.url).hostname
     try:
         yield
