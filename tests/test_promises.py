@@ -35,7 +35,16 @@ def test_a_promise_has_words_a_test_that_exists_a_figure_and_a_day(row):
 def test_every_campaign_is_run_by_make_and_has_a_slice_in_the_tests():
     make = (ROOT / "Makefile").read_text(encoding="utf-8")
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
-    helpers = {"__init__", "worker", "verdict_server", "checkpoint_learner", "mutations", "nudges", "forked"}
+    helpers = {
+        "__init__",
+        "worker",
+        "verdict_server",
+        "checkpoint_learner",
+        "mutations",
+        "nudges",
+        "forked",
+        "either_way",
+    }
     campaigns = {path.stem for path in (ROOT / "tests" / "campaigns").glob("*.py")} - helpers
     campaigns = {name for name in campaigns if not name.startswith("test_")}
     assert {name for name in campaigns if f"tests.campaigns.{name}" not in make} == set()
