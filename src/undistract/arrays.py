@@ -70,6 +70,8 @@ def _check_finite(array: Rows, owner: str, n_before: int) -> None:
 
 # Variances outside of this leave no room for products: squares of 1e155 overflow, squares of 1e-162 vanish.
 SMALLEST, LARGEST = 1e-290, 1e290
+# The least that can be divided by without losing digits: for what may be zero, and then stands below a zero.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def quiet() -> np.errstate:

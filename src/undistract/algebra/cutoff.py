@@ -20,6 +20,7 @@ import numpy as np
 
 from undistract.algebra.leading import Wanted
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum
+from undistract.arrays import TINY
 from undistract.errors import InputError
 
 # Chosen on other trials than the reported ones: benchmarks/cutoff_study.py, docs/evidence.md.
@@ -124,7 +125,7 @@ def _automatic(spectrum: Spectrum) -> float:
     moving = spectrum.distraction[: spectrum.n_moving]
     if not spectrum.is_whole:  # the next is below what was asked for, and that leaves a gap
         moving = np.append(moving, 0.0)
-    rest = np.maximum(1.0 - moving, np.finfo(np.float64).tiny)  # what speaks for keeping each direction
+    rest = np.maximum(1.0 - moving, TINY)  # what speaks for keeping each direction
     apart = np.flatnonzero((rest[1:] >= GAP * rest[:-1]) & (moving[:-1] >= STANDING_APART))
     standing = moving[apart[-1:]] if spectrum.evidence.speaks else ()
     return float(min([AUTOMATIC_CUTOFF, *standing]))

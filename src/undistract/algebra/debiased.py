@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from undistract.algebra.weighted_sets import WeightedSets
-from undistract.arrays import Floats
+from undistract.arrays import TINY, Floats
 
 
 def debiased_distraction(
@@ -49,5 +49,5 @@ def debiased_distraction(
     apart = np.maximum(between - wander, 0.0) / max(float(1.0 - (shares**2).sum()), float(np.finfo(np.float64).eps))
     # Where a direction never varies inside a set, rounding can leave -1e-14; a share is never negative.
     unbiased = np.maximum(unbiased, 0.0)
-    debiased: Floats = unbiased / np.maximum(unbiased + apart, np.finfo(np.float64).tiny)
+    debiased: Floats = unbiased / np.maximum(unbiased + apart, TINY)
     return debiased

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.integrate import quad
 
 from undistract.algebra.moments import Moments
+from undistract.arrays import TINY
 
 
 def speaks(n_sets: int, n_directions: int) -> bool:
@@ -89,7 +90,7 @@ class Evidence:
         # With x = high - (high - low)·sin²t the square-root edges become smooth.
         def density(t: float) -> float:
             x = high - (high - low) * np.sin(t) ** 2
-            room = max(x * (1 - x), float(np.finfo(np.float64).tiny))
+            room = max(x * (1 - x), TINY)
             return float(((high - low) * np.sin(t) * np.cos(t)) ** 2 / (np.pi * q * room))
 
         end = np.arcsin(np.sqrt((high - start) / (high - low)))

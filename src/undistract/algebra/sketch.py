@@ -22,7 +22,7 @@ from undistract.algebra.named_sets import named_pieces, twice
 from undistract.algebra.prior import Prior, Weights
 from undistract.algebra.set_sketch import SetSketch
 from undistract.algebra.weighted_sets import WeightedSets
-from undistract.arrays import Floats, Ints, check_range, quiet, same_features
+from undistract.arrays import TINY, Floats, Ints, check_range, quiet, same_features
 from undistract.errors import InputError
 
 SIZE = 256
@@ -151,7 +151,7 @@ class SketchedMoments(WeightedSets):
         several = self.counts > 1
         shares, counts = self.shares[several], self.counts[several]
         parts = shares * self.traces[several] / counts
-        whole = max(float(parts.sum()), float(np.finfo(np.float64).tiny))
+        whole = max(float(parts.sum()), TINY)
         first, second = float((parts / (counts - 1)).sum()), float((parts * shares / (counts - 1)).sum())
         return inside * (first / whole), inside * (second / whole)
 

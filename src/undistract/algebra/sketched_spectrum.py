@@ -32,7 +32,7 @@ from undistract.algebra.spectrum import (
     check_learnable,
     epsilon_of,
 )
-from undistract.arrays import Floats
+from undistract.arrays import TINY, Floats
 from undistract.errors import InputError
 
 COMPENSATION = 0.5
@@ -113,8 +113,7 @@ def between_which(moments: SketchedMoments, spectrum: Spectrum) -> tuple[Floats,
     """Return the least and the largest distraction that all rows can have in place of each of the sketch, (q,) each."""
     if spectrum.cushion == 0:
         return spectrum.distraction, spectrum.distraction
-    tiny = float(np.finfo(np.float64).tiny)
-    odds = spectrum.distraction / np.maximum(1.0 - spectrum.distraction, tiny)
+    odds = spectrum.distraction / np.maximum(1.0 - spectrum.distraction, TINY)
     half = COMPENSATION * moments.dropped / spectrum.cushion
     least = np.maximum(odds - half, 0.0) / (1 + moments.dropped_apart / spectrum.cushion)
     # Beyond the sketch every direction reads `half`, and may stand before those of the sketch that read less.
@@ -180,7 +179,7 @@ def sketch_in_words(moments: SketchedMoments, spectrum: Spectrum) -> str:
         if len(low)
         else ""
     )
-    epsilon = max(spectrum.cushion, float(np.finfo(np.float64).tiny))
+    epsilon = max(spectrum.cushion, TINY)
     return (
         f"Sketch: size {moments.size}, with {moments.held:.0%} of the variation inside sets; shares are of what it "
         f"holds. Any direction may vary inside sets by {moments.dropped / epsilon:.2g} cushions more than it holds "

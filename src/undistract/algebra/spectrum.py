@@ -29,7 +29,7 @@ from undistract.algebra.few_rows import (
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, rank
-from undistract.arrays import LARGEST, Floats
+from undistract.arrays import LARGEST, TINY, Floats
 from undistract.errors import InputError
 
 Solver = Callable[[Floats, Floats, float], Solution]
@@ -351,4 +351,4 @@ def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted 
 
 
 def _shares(parts: Floats, whole: float) -> Floats:
-    return parts / max(float(whole), float(np.finfo(np.float64).tiny))
+    return parts / max(float(whole), TINY)

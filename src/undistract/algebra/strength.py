@@ -22,7 +22,7 @@ import numpy as np
 
 from undistract.algebra.cutoff import MOST_UNEVEN
 from undistract.algebra.spectrum import Spectrum
-from undistract.arrays import Floats
+from undistract.arrays import TINY, Floats
 from undistract.errors import InputError
 
 # Beyond this nothing is left in double precision, and squares must not overflow.
@@ -81,7 +81,7 @@ def _automatic(spectrum: Spectrum, n_removed: int) -> Floats:
     else:
         within, total = spectrum.variances.within, spectrum.variances.total
     # Where what is kept never varies, or no sets differ, rounding must not decide: then the largest strength does.
-    least = LEAST * max(float(total), float(np.finfo(np.float64).tiny))
+    least = LEAST * max(float(total), TINY)
     lengths = squares[:n_removed]
     n_kept = max(spectrum.n_features - n_removed, 1)
     inside = spectrum.distraction[:n_removed] * lengths

@@ -11,7 +11,7 @@ from scipy.linalg.blas import dsymm, dsyrk
 from scipy.linalg.lapack import dormqr, dpotrf, dsytrd, dsytrd_lwork
 
 from undistract.algebra.leading import LEAST_FEATURES, Wanted, highest, leading
-from undistract.arrays import Floats
+from undistract.arrays import TINY, Floats
 
 # From this size on vectors for a few cost far less than for all; and for no more than this share of all.
 LEAST_SIZE, MOST_SHARE = 800, 0.25
@@ -102,10 +102,9 @@ def n_above(diagonal: Floats, beside: Floats, least: float) -> int:
     >>> n_above(np.array([2.0, 2.0, 2.0]), np.array([1.0, 1.0]), least=1.0)  # they are 2 - √2, 2 and 2 + √2
     2
     """
-    tiny = float(np.finfo(np.float64).tiny)
     number, pivot = 0, np.inf
     for value, squared in zip(diagonal.tolist(), [0.0, *(beside**2).tolist()], strict=True):
         pivot = value - least - squared / pivot
-        pivot = pivot if abs(pivot) > tiny else tiny  # what equals `least` counts
+        pivot = pivot if abs(pivot) > TINY else TINY  # what equals `least` counts
         number += pivot > 0
     return number

@@ -22,7 +22,7 @@ from scipy.linalg import eigh, qr, solve_triangular
 
 from undistract.algebra.directions import Known
 from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, MOSTLY, Spectrum
-from undistract.arrays import Floats, as_rows, check_range, quiet, same_features
+from undistract.arrays import TINY, Floats, as_rows, check_range, quiet, same_features
 from undistract.errors import InputError
 
 # So many typical deviations along a direction make it go; chosen in benchmarks/feedback.
@@ -222,7 +222,7 @@ def _widened(spectrum: Spectrum, rows: Floats) -> Spectrum:
     if not new.shape[1]:
         return spectrum
     tiny = 1e-12 * float(spectrum.directions.pattern_squares.sum() / spectrum.n_features)
-    root = np.sqrt(max(spectrum.cushion, tiny, float(np.finfo(np.float64).tiny)))
+    root = np.sqrt(max(spectrum.cushion, tiny, TINY))
     zeros = np.zeros(new.shape[1])
     return replace(
         spectrum,

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from undistract.arrays import Floats, Ints
+from undistract.arrays import TINY, Floats, Ints
 
 
 class WeightedSets:
@@ -58,9 +58,8 @@ class WeightedSets:
         sets of its standard deviation. It is measured feature by feature: sums over sets hold no more.
         """
         variances, typical = self._evenness()
-        tiny = float(np.finfo(np.float64).tiny)
-        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), tiny)) ** 2  # (d, q), of any scale
-        uneven: Floats = (variances @ shares) / np.maximum(typical @ shares, tiny) - 1.0
+        shares = (patterns / np.maximum(np.linalg.norm(patterns, axis=0), TINY)) ** 2  # (d, q), of any scale
+        uneven: Floats = (variances @ shares) / np.maximum(typical @ shares, TINY) - 1.0
         return np.maximum(uneven, 0.0)
 
     def unevenness_of_features(self) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from undistract.algebra.strength import check_strength
+from undistract.arrays import TINY
 from undistract.attempt import all_or_nothing
 from undistract.detect.leave_in import as_positive
 from undistract.detect.logistic import span, with_one
@@ -227,7 +228,7 @@ class DiscriminativeDetector(BaseEstimator):  # type: ignore[misc]
     def _score(self, right: Rows, wrong: Rows, margins: Rows) -> Rows:
         if self.average == "margin":
             return margins
-        return right / np.maximum(wrong, np.finfo(np.float64).tiny)
+        return right / np.maximum(wrong, TINY)
 
 
 def _missed_last(order: Order, missed: NDArray[np.bool_], window: int) -> list[Order]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
+from undistract.arrays import TINY
 from undistract.detect.logistic import class_weights, divided, gram
 from undistract.detect.rows import Rows
 
@@ -36,7 +37,7 @@ def as_positive(rows: Rows, outside: Rows, fitted: Rows, n_positive: int, coeffi
     curve = np.repeat(weights, sizes) * expit(margin) * expit(-margin)  # (t,)
     hessian = gram(fitted * np.sqrt(curve)[:, None])  # (q, q)
     leverage = np.einsum("nq,qn->n", rows, divided(hessian, rows.T, ridge)) + outside / ridge
-    return risen(rows @ coefficients, np.maximum(leverage, np.finfo(np.float64).tiny) * weights[1])
+    return risen(rows @ coefficients, np.maximum(leverage, TINY) * weights[1])
 
 
 def risen(margin: Rows, reach: Rows) -> Rows:
@@ -54,7 +55,7 @@ def risen(margin: Rows, reach: Rows) -> Rows:
     low = np.where(margin + reach / 2 >= 0, least, margin + reach / 2)
     high = now = np.minimum(margin + reach, least + np.log1p(reach))
     for _ in range(100):
-        rise = np.maximum(now - margin, np.finfo(np.float64).tiny)
+        rise = np.maximum(now - margin, TINY)
         excess = np.log(rise) + np.logaddexp(0, now) - np.log(reach)
         low, high = np.where(excess < 0, now, low), np.where(excess > 0, now, high)
         step = now - excess / (1 / rise + expit(now))

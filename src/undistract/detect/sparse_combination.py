@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from undistract.arrays import TINY
 from undistract.attempt import all_or_nothing
 from undistract.detect.rows import Rows, Standard, check_number, checked_rows
 from undistract.errors import InputError
@@ -119,7 +120,7 @@ class SparseCombinationDetector(BaseEstimator):  # type: ignore[misc]
         """Start the bases (K, d, s): each from a badly rebuilt row and the rows most aligned with it."""
         n_rows, n_features = rows.shape
         n_aligned = max(2 * self.size, n_rows // (4 * self.n_bases))
-        lengths = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(np.float64).tiny)
+        lengths = np.maximum(np.linalg.norm(rows, axis=1), TINY)
         error = np.square(lengths)
         bases = np.zeros((self.n_bases, n_features, self.size))
         for k in range(self.n_bases):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from undistract.arrays import Floats
+from undistract.arrays import TINY, Floats
 from undistract.errors import InputError
 from undistract.kernel.kernels import PRECOMPUTED, Kernel
 
@@ -52,7 +52,7 @@ class SpanMap:
         products = kernel(rows, rows)
         values, vectors = eigh((products + products.T) / 2, driver="evd", check_finite=False)
         largest = max(float(values[-1]), 0.0)
-        if float(values[0]) < -NEGATIVE * max(largest, float(np.finfo(np.float64).tiny)):
+        if float(values[0]) < -NEGATIVE * max(largest, TINY):
             raise InputError(
                 f"The kernel {kernel} is not positive semidefinite on these {len(products)} rows: its matrix has the "
                 f"eigenvalue {values[0]:.3g} (the largest is {largest:.3g}). Such a kernel is no product in any space; "

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from undistract.arrays import Floats, Rows
+from undistract.arrays import TINY, Floats, Rows
 from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.kernel.kernels import PRECOMPUTED, is_precomputed
@@ -50,7 +50,7 @@ class WayBack:
         spread = coordinates - middle
         # Wide and short or long and narrow, a singular value decomposition solves it without squares.
         left, lengths, right = np.linalg.svd(spread, full_matrices=False)
-        damped = lengths / (lengths**2 + RIDGE * max(float(lengths[0]) ** 2, float(np.finfo(np.float64).tiny)))
+        damped = lengths / (lengths**2 + RIDGE * max(float(lengths[0]) ** 2, TINY))
         return cls(mean, middle, right.T @ (damped[:, None] * (left.T @ (rows - mean))))
 
     def __call__(self, Z: Floats) -> Floats:
