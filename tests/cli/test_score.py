@@ -84,6 +84,43 @@ def test_a_report_finds_its_model_and_its_data_by_itself(site, tmp_path):
     assert "disk" in page  # the reason of the alarm has the names of features
 
 
+def test_a_report_takes_no_file_of_the_same_name_in_another_folder_for_its_data(site, tmp_path, monkeypatch):
+    # Paths were kept as typed: a report made elsewhere told reasons of another day's rows, without a word.
+    pytest.importorskip("matplotlib")
+    monday, tuesday = tmp_path / "monday", tmp_path / "tuesday"
+    for folder, event in ((monday, 77), (tuesday, None)):
+        write_day(folder / "day.csv", 99, event=event)
+    monkeypatch.chdir(monday)
+    assert run("score", "day.csv", "--with", site / "calm.focus", "--save", "day.scores").exit_code == 0
+    here = run("report", "day.scores", "--save", tmp_path / "here.html")
+    monkeypatch.chdir(tuesday)
+    there = run("report", monday / "day.scores", "--save", tmp_path / "there.html")
+    assert (here.exit_code, there.exit_code, here.stderr, there.stderr) == (0, 0, "", "")
+    pages = [(tmp_path / name).read_text(encoding="utf-8") for name in ("here.html", "there.html")]
+    assert str(monday / "day.csv") in pages[1]
+    assert pages[0] == pages[1]
+
+
+def test_a_report_finds_sets_that_lie_in_several_files_or_in_an_archive(tmp_path):
+    # Both were said to be "not where it was", and alarms had no reasons.
+    pytest.importorskip("matplotlib")
+    rng = np.random.default_rng(0)
+    rows = [f"p{number % 8},{heat:.3f},{load:.3f}" for number, (heat, load) in enumerate(rng.normal(size=(400, 2)))]
+    for day in range(2):
+        (tmp_path / f"{day}.csv").write_text("\n".join(["pump,heat,load", *rows[day::2], *rows[1 - day :: 2]]))
+    np.savez(tmp_path / "days.npz", **{f"d{day}": rng.normal(size=(60, 3)) for day in range(9)})
+    for name, given in (("pumps", ("0.csv", "1.csv")), ("days", ("days.npz",))):
+        files = [tmp_path / file for file in given]
+        group = ("--group", "pump") if name == "pumps" else ()
+        for words in (
+            ("learn", *files, *group, "--save", tmp_path / f"{name}.focus"),
+            ("score", *files, "--with", tmp_path / f"{name}.focus", "--save", tmp_path / f"{name}.scores"),
+        ):
+            assert run(*words).exit_code == 0
+        told = run("report", tmp_path / f"{name}.scores", "--save", tmp_path / "a.html")
+        assert (told.exit_code, told.stderr) == (0, "")
+
+
 def test_a_model_that_has_moved_is_asked_for(site, tmp_path):
     pytest.importorskip("matplotlib")
     moved = (site / "calm.focus").rename(tmp_path / "moved.focus")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import time
@@ -17,6 +17,7 @@ from undistract.errors import InputError
 from undistract.focus import Focus
 from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet, listed_sets
+from undistract.sets.identity import lasting
 from undistract.storage import load, save
 from undistract.workflow.model import Model
 from undistract.workflow.on_cluster import each_on
@@ -141,7 +142,9 @@ def score(
     model = model.without_expired(time() if now is None else now)
     scored = partial(_scored, way, model)
     results = map(scored, every) if cluster is None else each_on(cluster, scored, every)
-    found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
+    made = watched(results, total=len(every), what="Scoring sets", progress=progress)
+    # A report that is made in another folder must not take a file of the same name there for this one.
+    found = tuple(replace(one, source=lasting(one.source)) for one in made)
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
 
 
