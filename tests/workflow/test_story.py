@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from undistract import FeatureSet, Focus, InputError, Model, Moments, Reading, learn, merge, read_sets, save, score
-from undistract.workflow import ScoredSets, write_report
+from undistract.detect import Scores
+from undistract.workflow import ScoredSets, render, write_report
+from undistract.workflow.scoring import Scored
 
 LIGHT = np.linspace(-30, 30, 8)
 
@@ -140,3 +142,12 @@ def test_the_report_tells_of_the_event(folder, model, tmp_path):
 def test_nothing_to_learn_from_is_said():
     with pytest.raises(InputError, match="There are no sets to learn from"):
         learn([])
+
+
+def test_a_clip_is_not_drawn_over_itself(tmp_path):
+    source = tmp_path / "match.mp4"
+    source.write_bytes(b"frames")
+    one = Scored(Scores("match.mp4", [1.0], np.array([0.0])), None, np.array([0.5]), str(source))
+    with pytest.raises(InputError, match=r"match\.mp4 is what is read; written there, it would be lost"):
+        render(ScoredSets((one,), None, None), source)
+    assert source.read_bytes() == b"frames"

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from undistract.cli.config import read_config
+from undistract.cli.options import Target
 from undistract.cli.talk import Talk
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.extras import MissingExtraError
@@ -50,10 +51,14 @@ class Commands(click.Group):
 
 
 class Command(click.Command):
-    """A command with `--json`, `--quiet`, `--verbose`, `--debug` and `--config`."""
+    """A command with `--json`, `--quiet`, `--verbose`, `--debug` and `--config`.
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    What it reads is never written over; `replaces` names what it makes anew, and may be put in its place.
+    """
+
+    def __init__(self, *arguments: Any, replaces: str | None = None, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
+        self._replaces = replaces
         self.params += _common_options()
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -64,11 +69,37 @@ class Command(click.Command):
         try:
             with warnings.catch_warnings():
                 _note_warnings(talk)
+                self._keep_what_is_read(ctx.params)
                 return super().invoke(ctx)
         except (InputError, MissingExtraError, OSError) as error:
             if debug or isinstance(error, BrokenPipeError):  # click knows what to do when nobody reads on
                 raise
             raise click.ClickException(_in_one_line(error)) from error
+
+    def _keep_what_is_read(self, given: dict[str, Any]) -> None:
+        """Refuse to write over what is read, before any work is done."""
+        targets = [given[one.name] for one in self.params if isinstance(one.type, Target) and one.name in given]
+        written = [path for path in targets if path is not None]
+        for place, path in enumerate(written):
+            if path in written[:place]:
+                raise InputError(f"{path} would be written twice. Give every file a name of its own.")
+        if not any(path.is_file() for path in written):
+            return
+        from undistract.files import keep_apart
+        from undistract.sets.paths import set_paths
+
+        read = [*_listed(given.get("reviews"))]
+        for one in self.params:
+            if isinstance(one.type, click.Path) and not isinstance(one.type, Target) and one.name != self._replaces:
+                read += _listed(given.get(one.name or ""))
+        if given.get("paths") and self._replaces != "paths":
+            read += set_paths(given["paths"], given.get("ignore", ())).values()
+        for path in written:
+            keep_apart(path, read)
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, tuple) else [value]
 
 
 def _common_options() -> list[click.Parameter]:

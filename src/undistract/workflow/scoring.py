@@ -14,10 +14,11 @@ import numpy as np
 from undistract.arrays import Floats
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
 from undistract.errors import InputError
+from undistract.files import keep_apart
 from undistract.focus import Focus
 from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet, listed_sets
-from undistract.sets.identity import lasting
+from undistract.sets.identity import lasting, named_paths
 from undistract.storage import load, save
 from undistract.workflow.model import Model
 from undistract.workflow.on_cluster import each_on
@@ -48,6 +49,10 @@ class ScoredSets:
     def __len__(self) -> int:
         return len(self.sets)
 
+    def read_from(self) -> list[Path]:
+        """Return the files that were scored, and the model, where they are still there."""
+        return [path for source in (*(one.source for one in self.sets), self.model) for path in named_paths(source)]
+
     def alarms(self, *, gap: int = 0) -> list[Alarm]:
         """Join the alarms of every set, the strongest of all first."""
         if self.threshold is None:
@@ -73,7 +78,8 @@ class ScoredSets:
         ]
 
     def save(self, path: str | Path, *, provenance: Any = None) -> Path:
-        """Save all scores as one file."""
+        """Save all scores as one file; never in the place of what was scored."""
+        keep_apart(path, self.read_from())
         parts: dict[str, Any] = {"kind": "scores", "sources": [one.source for one in self.sets], "model": self.model}
         for number, one in enumerate(self.sets):
             parts |= {f"after {number}": one.after, f"ignored {number}": one.ignored}
