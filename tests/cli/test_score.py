@@ -180,3 +180,16 @@ def test_a_file_that_is_none_of_ours_is_refused_in_one_line(tmp_path, command):
     assert told.exit_code == 1
     assert told.stderr.startswith("Error: ")
     assert len(told.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("adapt", [(), ("--adapt",)])
+def test_a_number_without_end_is_refused_with_its_place(site, tmp_path, adapt):
+    # A traceback, where learning from the same file had words.
+    lines = (site / "today.csv").read_text().splitlines()
+    lines[51] = ",".join([*lines[51].split(",")[:3], "inf", *lines[51].split(",")[4:]])
+    (tmp_path / "odd.csv").write_text("\n".join(lines))
+    words = ("score", tmp_path / "odd.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    told = run(*words, *adapt)
+    assert told.exit_code == 1
+    assert "Set 'odd.csv' holds inf at row 50, feature 2." in told.stderr
+    assert not (tmp_path / "a.scores").exists()

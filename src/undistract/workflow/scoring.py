@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from undistract.arrays import Floats
+from undistract.arrays import Floats, as_rows
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
 from undistract.errors import InputError
 from undistract.files import keep_apart
@@ -193,6 +193,7 @@ def own_detector(n_rows: int) -> NearestDetector:
 
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
     focus, (rows, times) = model.in_context(one.name).focus, one.whole()
+    rows = as_rows(rows, f"Set {one.name!r}")
     detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - 2 * np.median(rows / 2, axis=0)), one.source)
@@ -204,7 +205,10 @@ def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
     ignored: list[Floats] = []
     times: list[Any] = []
     focus = model.in_context(one.name).focus
-    for rows, when in one.timed_chunks():
+    n_before = 0
+    for chunk, when in one.timed_chunks():
+        rows = as_rows(chunk, f"Set {one.name!r}", n_before=n_before)
+        n_before += len(rows)
         after.append(model.anomaly_score(rows, context=one.name))
         before.append(after[-1] if model.plain is None else model.plain.anomaly_score(rows))
         ignored.append(focus.projection_.ignored_share(rows - focus.moments_.mean))
