@@ -151,3 +151,14 @@ def test_a_clip_is_not_drawn_over_itself(tmp_path):
     with pytest.raises(InputError, match=r"match\.mp4 is what is read; written there, it would be lost"):
         render(ScoredSets((one,), None, None), source)
     assert source.read_bytes() == b"frames"
+
+
+@pytest.mark.parametrize("rate", [0.0, 5.0])
+def test_a_rate_that_is_none_is_refused_before_a_row_is_read(rate):
+    # It was refused at the very end, after all sets had been learned from.
+    def read():
+        raise AssertionError("a row was read")
+
+    days = [FeatureSet.reading(day, read, n_features=3) for day in range(3)]
+    with pytest.raises(InputError, match="rate="):
+        learn(days, threshold=rate)
