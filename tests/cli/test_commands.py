@@ -110,6 +110,6 @@ def test_what_is_read_is_never_written_over(site, tmp_path, monkeypatch, words):
 def test_a_file_is_not_written_twice_by_one_command(site, tmp_path):
     words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.csv")
     told = run(*words, "--csv", tmp_path / "a.csv")
-    assert told.exit_code == 1
-    assert "a.csv would be written twice. Give every file a name of its own." in told.stderr
+    assert told.exit_code == 2
+    assert "Two options name one file" in told.stderr
     assert not (tmp_path / "a.csv").exists()

@@ -80,9 +80,10 @@ class Command(click.Command):
         """Refuse to write over what is read, before any work is done."""
         targets = [given[one.name] for one in self.params if isinstance(one.type, Target) and one.name in given]
         written = [path for path in targets if path is not None]
-        for place, path in enumerate(written):
-            if path in written[:place]:
-                raise InputError(f"{path} would be written twice. Give every file a name of its own.")
+        places = [path.resolve() for path in written]
+        for number, path in enumerate(written):
+            if places[number] in places[:number]:
+                raise click.UsageError(f"Two options name one file, {path}. Give every file a name of its own.")
         if not any(path.is_file() for path in written):
             return
         from undistract.files import keep_apart
