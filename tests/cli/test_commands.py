@@ -9,7 +9,7 @@ import click
 import pytest
 
 from tests.cli.shell import run
-from undistract.cli import main
+from undistract.cli import main, options
 from undistract.cli.commands import COMMANDS
 
 HEAVY = "{'numpy', 'scipy', 'sklearn', 'rich', 'matplotlib', 'pandas', 'pyarrow', 'safetensors', 'cv2', 'av'}"
@@ -113,3 +113,8 @@ def test_a_file_is_not_written_twice_by_one_command(site, tmp_path):
     assert told.exit_code == 2
     assert "Two options name one file" in told.stderr
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_the_options_of_reading_are_all_known_by_name():
+    made = {name for one in options.reading_options(lambda: None).__click_params__ for name in one.opts}
+    assert made == options.READING_OPTIONS

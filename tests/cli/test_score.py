@@ -1,6 +1,8 @@
 """`undistract score`, `report`, `convert` and `info`."""
 
 import csv
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -193,3 +195,54 @@ def test_a_number_without_end_is_refused_with_its_place(site, tmp_path, adapt):
     assert told.exit_code == 1
     assert "Set 'odd.csv' holds inf at row 50, feature 2." in told.stderr
     assert not (tmp_path / "a.scores").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda text: re.sub(r",[-\d.]+\n", ",\n", text, count=1), "(--drop-missing)"),
+        (lambda text: text.replace(",", ";").replace(".", ","), "(--decimal ,)"),
+        (lambda text: text.replace("when", "day"), "(--time)"),
+    ],
+)
+def test_advice_of_the_reader_says_whose_options_it_names(site, tmp_path, change, complaint):
+    # The next try was `score --decimal ,`, and there is no such option.
+    (tmp_path / "odd.csv").write_text(change((site / "today.csv").read_text()))
+    told = run("score", tmp_path / "odd.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    assert told.exit_code == 1
+    assert complaint in told.stderr
+    assert "Such options belong to learn: score reads as the model says." in told.stderr
+    told = run("learn", tmp_path / "odd.csv", "--time", "when", "--save", tmp_path / "a.focus")
+    assert complaint in told.stderr
+    assert "belong to learn" not in told.stderr
+
+
+def test_columns_in_another_order_more_and_fewer_are_told_apart(site, tmp_path):
+    lines = [line.split(",") for line in (site / "today.csv").read_text().splitlines()]
+    changes = {
+        "finds them by name": [[*line[:5], line[6], line[5]] for line in lines],
+        "New to it: 'x'.": [[*line, "x" if line is lines[0] else "1"] for line in lines],
+        "It lacks 'fan'.": [line[:6] for line in lines],
+    }
+    for complaint, changed in changes.items():
+        (tmp_path / "odd.csv").write_text("\n".join(",".join(line) for line in changed))
+        told = run("score", tmp_path / "odd.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+        assert told.exit_code == 1
+        assert complaint in told.stderr
+
+
+def test_numbers_and_times_are_whole_on_a_narrow_terminal(site, tmp_path, monkeypatch):
+    # With 40 columns a score read "0.…", and with 80 a time "2026-03-01T06:2…".
+    words = ("score", site / "today.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    for width in ("40", "80"):
+        monkeypatch.setenv("COLUMNS", width)
+        shown = run(*words).stdout
+        assert "…" not in shown
+        assert "2026-03-01T06:25:00" in shown
+
+
+def test_the_next_step_can_be_copied_into_a_shell(site, tmp_path):
+    save = tmp_path / "my 'day'.scores"
+    told = run("score", site / "today.csv", "--with", site / "calm.focus", "--save", save)
+    line = next(line for line in told.stdout.splitlines() if line.startswith("See it: "))
+    assert shlex.split(line)[4:] == [str(save), "--save", str(save.with_suffix(".html"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from importlib import import_module
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from undistract.cli.config import read_config
-from undistract.cli.options import Target
+from undistract.cli.options import READING_OPTIONS, Target
 from undistract.cli.talk import Talk
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.extras import MissingExtraError
@@ -74,7 +75,15 @@ class Command(click.Command):
         except (InputError, MissingExtraError, OSError) as error:
             if debug or isinstance(error, BrokenPipeError):  # click knows what to do when nobody reads on
                 raise
-            raise click.ClickException(_in_one_line(error)) from error
+            raise click.ClickException(_in_one_line(error) + self._whose_options(str(error))) from error
+
+    def _whose_options(self, words: str) -> str:
+        """Say whose options those are that an error of reading advises, where this command has none of them."""
+        here = {name for one in self.params for name in one.opts}
+        advised = set(re.findall(r"--[a-z-]+", words)) & READING_OPTIONS
+        if not advised or advised & here or self.name is None:
+            return ""
+        return f" Such options belong to learn: {self.name} reads as the model says. Change the file, or learn again."
 
     def _keep_what_is_read(self, given: dict[str, Any]) -> None:
         """Refuse to write over what is read, before any work is done."""

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from undistract.arrays import Floats, as_rows
+from undistract.arrays import Floats, as_rows, listed
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
 from undistract.errors import InputError
 from undistract.files import keep_apart
@@ -169,14 +169,25 @@ def _strongest(scores: Scores) -> dict[str, Any] | None:
 
 def check_features(one: FeatureSet, model: Model) -> FeatureSet:
     """Refuse a set of other features than the model learned from."""
+    names, known = one.feature_names or (), model.feature_names or ()
     if one.n_features != model.focus.n_features_in_:
+        more, fewer = [name for name in names if name not in known], [name for name in known if name not in names]
+        which = f" New to it: {listed(more)}." if known and more else ""
+        which += f" It lacks {listed(fewer)}." if names and fewer else ""
         raise InputError(
-            f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}. "
-            "Read it in the same way (features, columns, window)."
+            f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}."
+            f"{which} Read it in the same way (features, columns, window)."
         )
-    if one.feature_names is not None and model.feature_names is not None and one.feature_names != model.feature_names:
-        odd = next(pair for pair in zip(one.feature_names, model.feature_names, strict=True) if pair[0] != pair[1])
-        raise InputError(f"Set {one.name!r} has the feature {odd[0]!r} where the model learned from {odd[1]!r}.")
+    if names and known and names != known:
+        odd = next(pair for pair in zip(names, known, strict=True) if pair[0] != pair[1])
+        advice = (
+            "Put them in the same order; a model that is learned with columns= (--columns) finds them by name."
+            if set(names) == set(known)
+            else "Name them alike, if they are the same."
+        )
+        raise InputError(
+            f"Set {one.name!r} has the feature {odd[0]!r} where the model learned from {odd[1]!r}. {advice}"
+        )
     return one
 
 
