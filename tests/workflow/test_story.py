@@ -162,3 +162,9 @@ def test_a_rate_that_is_none_is_refused_before_a_row_is_read(rate):
     days = [FeatureSet.reading(day, read, n_features=3) for day in range(3)]
     with pytest.raises(InputError, match="rate="):
         learn(days, threshold=rate)
+
+
+def test_one_row_cannot_be_judged_by_itself_and_its_set_is_named(model):
+    # "Found array with 1 sample(s) ... required by NearestDetector": which of a hundred files, and what now?
+    with pytest.raises(InputError, match=r"Set 'short' has 1 row.*Leave it out \(--ignore\)"):
+        score([FeatureSet("long", day(1)), FeatureSet("short", day(2)[:1])], model, adapt=True)

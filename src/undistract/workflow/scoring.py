@@ -205,6 +205,11 @@ def own_detector(n_rows: int) -> NearestDetector:
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
     focus, (rows, times) = model.in_context(one.name).focus, one.whole()
     rows = as_rows(rows, f"Set {one.name!r}")
+    if len(rows) < 2:
+        raise InputError(
+            f"Set {one.name!r} has 1 row, and is judged by its own rows: that takes at least 2. Leave it out "
+            "(--ignore), or score it with a model that keeps rows (no --without-rows, no --adapt)."
+        )
     detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - 2 * np.median(rows / 2, axis=0)), one.source)
