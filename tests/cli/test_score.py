@@ -1,8 +1,11 @@
 """`undistract score`, `report`, `convert` and `info`."""
 
 import csv
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -246,3 +249,13 @@ def test_the_next_step_can_be_copied_into_a_shell(site, tmp_path):
     told = run("score", site / "today.csv", "--with", site / "calm.focus", "--save", save)
     line = next(line for line in told.stdout.splitlines() if line.startswith("See it: "))
     assert shlex.split(line)[4:] == [str(save), "--save", str(save.with_suffix(".html"))]
+
+
+def test_a_name_that_the_terminal_cannot_write_ends_in_no_traceback(site, tmp_path):
+    write_day(tmp_path / "café.csv", 99)
+    words = ("score", tmp_path / "café.csv", "--with", site / "calm.focus", "--save", tmp_path / "a.scores")
+    line = [sys.executable, "-m", "undistract", *map(str, words)]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    told = subprocess.run(line, capture_output=True, timeout=180, env=ascii_only)
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert b"caf?.csv" in told.stdout

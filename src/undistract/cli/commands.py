@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import warnings
 from importlib import import_module
 from typing import Any
@@ -36,6 +38,13 @@ COMMANDS = {
 
 class Commands(click.Group):
     """A group whose commands live in modules of their own, loaded on demand."""
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run a command; what the terminal or the file behind a pipe cannot write becomes a question mark."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="replace")  # after hours of work a name with an accent ended in a traceback
+        return super().main(*arguments, **settings)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
