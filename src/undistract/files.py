@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Self
@@ -43,6 +43,22 @@ def write_whole(path: str | os.PathLike[str], data: bytes | Callable[[Path], Non
         else:
             file.written_by(data)
     return file.path
+
+
+def keep_apart(target: str | os.PathLike[str], read: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse to write where something is read from: it would be lost.
+
+    Examples
+    --------
+    >>> keep_apart("clean.csv", ["today.csv"])
+    >>> keep_apart(__file__, [__file__])
+    Traceback (most recent call last):
+    ...
+    undistract.errors.FileError: ...files.py is what is read; written there, it would be lost. Save under another name.
+    """
+    for source in read:
+        if os.path.exists(target) and os.path.exists(source) and os.path.samefile(target, source):
+            raise FileError(f"{target} is what is read; written there, it would be lost. Save under another name.")
 
 
 class WholeFile:

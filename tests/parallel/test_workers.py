@@ -1,10 +1,12 @@
 """Real worker processes: the same bits however many there are and whichever die; errors that say what to do."""
 
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager, suppress
 
@@ -21,7 +23,7 @@ da = pytest.importorskip("dask.array")
 from tests.parallel import making  # noqa: E402
 from tests.parallel.making import bits, named_rows, rows_of  # noqa: E402
 from undistract.errors import ClusterError  # noqa: E402
-from undistract.parallel import gather, gather_parquet, opened_cluster  # noqa: E402
+from undistract.parallel import gather, gather_parquet, opened_cluster, runner  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -239,3 +241,21 @@ def test_sets_that_cannot_travel_are_read_here(cluster, tmp_path, small_leaves):
 def test_a_set_of_a_lambda_travels(cluster):
     sets = [FeatureSet.reading(n, lambda n=n: iter([rows_of(n), rows_of(n + 1)])) for n in range(3)]
     assert bits(gather(sets, cluster)) == bits(gather(sets))
+
+
+def test_that_a_set_cannot_travel_is_an_answer_and_no_traceback(cluster):
+    # Every set of a table with --group wrote a page of tracebacks to the terminal, though all went well.
+    def read():
+        with lock:
+            yield np.ones((2, 2))
+
+    lock, told = threading.Lock(), []
+    logger = logging.getLogger("distributed.protocol.pickle")
+    listener = logging.Handler()
+    listener.emit = told.append
+    logger.addHandler(listener)
+    try:
+        assert not runner(cluster).travels(FeatureSet.reading("mon", read))
+    finally:
+        logger.removeHandler(listener)
+    assert told == []

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from undistract import InputError
+from undistract.errors import EvidenceWarning
 from undistract.sets import FeatureSet, windowed
 
 
@@ -52,3 +53,16 @@ def test_features_are_named_by_how_long_before():
 def test_a_window_has_rows_and_goes_on(window, stride):
     with pytest.raises(InputError, match=f"window is {window} and stride is {stride}"):
         windowed(FeatureSet("a", np.zeros((4, 1))), window, stride)
+
+
+@pytest.mark.parametrize("chunk_rows", [2, 50])
+def test_windows_over_rows_that_go_back_in_time_are_told_of(monkeypatch, chunk_rows):
+    # Shuffled rows, and files given in the wrong order, became windows of what never followed one another.
+    monkeypatch.setattr("undistract.sets.windows.CHUNK_ROWS", chunk_rows)
+    times = np.array([0, 1, 2, 3, 7, 8, 4, 5, 6, 9], dtype="datetime64[m]")
+    rows = np.arange(20.0).reshape(10, 2)
+    with pytest.warns(EvidenceWarning, match=r"'mon' goes back in time at row 6.*00:04 comes after .*00:08") as told:
+        assert windowed(FeatureSet("mon", rows, times=times), 3).rows.shape == (8, 6)
+    assert len(told) == 1
+    for calm in (np.sort(times), np.zeros(10), None):  # warnings are errors here
+        assert len(windowed(FeatureSet("mon", rows, times=calm), 3)) == 8

@@ -46,6 +46,9 @@ def test_a_whole_review_goes_by_keyboard_up_to_the_summary(address, desk, visit)
     assert answers(desk) == [words[key] for key in keys]
     assert {event["who"] for event in events(desk)} == {"Anna"}
     assert "Every alarm has an answer." in page.inner_text("#summary-shown")
+    # It opened before the last answer was kept, and stayed so: with one alarm it told of "0 answers so far".
+    page.wait_for_selector("#summary-shown:has-text('20 answers so far')")
+    page.wait_for_selector("#summary-dialog[open] .direction:has-text('taught by answers')")
     assert page.inner_text("#progress-words") == "20 answered, 0 open"
     page.keyboard.press("Escape")
     page.keyboard.press("s")

@@ -404,3 +404,17 @@ def test_explanations_follow_what_was_learned(desk):
     assert before["ignored"] == 0
     assert after["ignored"] > 0.9
     assert np.isfinite([one["part"] for one in after["features"]]).all()
+
+
+def test_only_the_file_that_has_moved_is_asked_for(tmp_path):
+    # One clip of three had moved, and the review said that the data of all three was not there.
+    rng = np.random.default_rng(0)
+    for number in range(6):
+        np.save(tmp_path / f"day{number}.npy", rng.normal(size=(40, 4)))
+    paths = [tmp_path / f"day{number}.npy" for number in range(3)]
+    model = learn(read_sets(tmp_path))
+    kept = model.save(tmp_path / "days.focus")
+    scores = replace(score(read_sets(paths), model), model=str(kept)).save(tmp_path / "days.scores")
+    paths[1].rename(tmp_path / "moved.npy")
+    with pytest.raises(InputError, match=r"The data of 1 of 3 sets is not there \('day1\.npy' for one\)"):
+        Desk.open(scores)

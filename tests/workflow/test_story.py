@@ -17,7 +17,9 @@ from undistract import (
     save,
     score,
 )
-from undistract.workflow import ScoredSets, write_report
+from undistract.detect import Scores
+from undistract.workflow import ScoredSets, render, write_report
+from undistract.workflow.scoring import Scored
 
 LIGHT = np.linspace(-30, 30, 8)
 
@@ -156,3 +158,29 @@ def test_the_report_tells_of_the_event(folder, model, tmp_path):
 def test_nothing_to_learn_from_is_said():
     with pytest.raises(InputError, match="There are no sets to learn from"):
         learn([])
+
+
+def test_a_clip_is_not_drawn_over_itself(tmp_path):
+    source = tmp_path / "match.mp4"
+    source.write_bytes(b"frames")
+    one = Scored(Scores("match.mp4", [1.0], np.array([0.0])), None, np.array([0.5]), str(source))
+    with pytest.raises(InputError, match=r"match\.mp4 is what is read; written there, it would be lost"):
+        render(ScoredSets((one,), None, None), source)
+    assert source.read_bytes() == b"frames"
+
+
+@pytest.mark.parametrize("rate", [0.0, 5.0])
+def test_a_rate_that_is_none_is_refused_before_a_row_is_read(rate):
+    # It was refused at the very end, after all sets had been learned from.
+    def read():
+        raise AssertionError("a row was read")
+
+    days = [FeatureSet.reading(day, read, n_features=3) for day in range(3)]
+    with pytest.raises(InputError, match="rate="):
+        learn(days, threshold=rate)
+
+
+def test_one_row_cannot_be_judged_by_itself_and_its_set_is_named(model):
+    # "Found array with 1 sample(s) ... required by NearestDetector": which of a hundred files, and what now?
+    with pytest.raises(InputError, match=r"Set 'short' has 1 row.*Leave it out \(--ignore\)"):
+        score([FeatureSet("long", day(1)), FeatureSet("short", day(2)[:1])], model, adapt=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 import warnings
 from importlib import import_module
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import click
 
 from undistract.cli.config import read_config
+from undistract.cli.options import READING_OPTIONS, Target
 from undistract.cli.talk import Talk
 from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
 from undistract.extras import MissingExtraError
@@ -35,6 +39,13 @@ COMMANDS = {
 class Commands(click.Group):
     """A group whose commands live in modules of their own, loaded on demand."""
 
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run a command; what the terminal or the file behind a pipe cannot write becomes a question mark."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="replace")  # after hours of work a name with an accent ended in a traceback
+        return super().main(*arguments, **settings)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -50,10 +61,14 @@ class Commands(click.Group):
 
 
 class Command(click.Command):
-    """A command with `--json`, `--quiet`, `--verbose`, `--debug` and `--config`."""
+    """A command with `--json`, `--quiet`, `--verbose`, `--debug` and `--config`.
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    What it reads is never written over; `replaces` names what it makes anew, and may be put in its place.
+    """
+
+    def __init__(self, *arguments: Any, replaces: str | None = None, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
+        self._replaces = replaces
         self.params += _common_options()
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -64,11 +79,46 @@ class Command(click.Command):
         try:
             with warnings.catch_warnings():
                 _note_warnings(talk)
+                self._keep_what_is_read(ctx.params)
                 return super().invoke(ctx)
         except (InputError, MissingExtraError, OSError) as error:
             if debug or isinstance(error, BrokenPipeError):  # click knows what to do when nobody reads on
                 raise
-            raise click.ClickException(_in_one_line(error)) from error
+            raise click.ClickException(_in_one_line(error) + self._whose_options(str(error))) from error
+
+    def _whose_options(self, words: str) -> str:
+        """Say whose options those are that an error of reading advises, where this command has none of them."""
+        here = {name for one in self.params for name in one.opts}
+        advised = set(re.findall(r"--[a-z-]+", words)) & READING_OPTIONS
+        if not advised or advised & here or self.name is None:
+            return ""
+        return f" Such options belong to learn: {self.name} reads as the model says. Change the file, or learn again."
+
+    def _keep_what_is_read(self, given: dict[str, Any]) -> None:
+        """Refuse to write over what is read, before any work is done."""
+        targets = [given[one.name] for one in self.params if isinstance(one.type, Target) and one.name in given]
+        written = [path for path in targets if path is not None]
+        places = [path.resolve() for path in written]
+        for number, path in enumerate(written):
+            if places[number] in places[:number]:
+                raise click.UsageError(f"Two options name one file, {path}. Give every file a name of its own.")
+        if not any(path.is_file() for path in written):
+            return
+        from undistract.files import keep_apart
+        from undistract.sets.paths import set_paths
+
+        read = [*_listed(given.get("reviews"))]
+        for one in self.params:
+            if isinstance(one.type, click.Path) and not isinstance(one.type, Target) and one.name != self._replaces:
+                read += _listed(given.get(one.name or ""))
+        if given.get("paths") and self._replaces != "paths":
+            read += set_paths(given["paths"], given.get("ignore", ())).values()
+        for path in written:
+            keep_apart(path, read)
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, tuple) else [value]
 
 
 def _common_options() -> list[click.Parameter]:

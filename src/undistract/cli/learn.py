@@ -84,8 +84,6 @@ def learn(
     from undistract import workflow
 
     talk: Talk = ctx.obj
-    if checkpoint is not None and checkpoint.resolve() == save.resolve():
-        raise click.UsageError("--checkpoint and --save name one file. The checkpoint goes when the model is saved.")
     how = options.make_reading(**reading)
     focus = options.make_focus(
         cutoff=cutoff, n_remove=n_remove, cushion=cushion, prior=prior, removal=removal, strength=strength

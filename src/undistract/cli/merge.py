@@ -12,7 +12,7 @@ from undistract.cli.commands import Command
 from undistract.cli.talk import Talk
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, replaces="models")
 @options.file_argument("models", nargs=-1, required=True, metavar="MODELS...")
 @options.save_option("MODEL", help="Where the joined model goes.")
 @options.focus_options

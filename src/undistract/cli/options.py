@@ -112,6 +112,25 @@ _READING: list[Decorator] = [
     click.option("--no-header", is_flag=True, help="Text tables have no line of names."),
 ]
 
+READING_OPTIONS = frozenset(
+    (
+        "--features",
+        "--columns",
+        "--group",
+        "--time",
+        "--window",
+        "--stride",
+        "--drop-missing",
+        "--impute",
+        "--key",
+        "--resize",
+        "--split-every",
+        "--delimiter",
+        "--decimal",
+        "--no-header",
+    )
+)
+
 _FOCUS: list[Decorator] = [
     click.option(
         "--cutoff",

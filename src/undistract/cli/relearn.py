@@ -11,7 +11,7 @@ from undistract.cli.commands import Command
 from undistract.cli.talk import Talk
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, replaces="model")
 @options.file_argument("model")
 @click.option(
     "--from", "reviews", required=True, multiple=True, metavar="REVIEW", help="A log of answers; may come again."

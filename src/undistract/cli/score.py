@@ -10,7 +10,7 @@ import click
 
 from undistract.cli import options
 from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
+from undistract.cli.talk import Talk, shell_path
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -73,7 +73,7 @@ def score(
         talk.say(f"Saved the table: {workflow.write_scores(found, table)}")
     if render is not None:
         talk.say(f"Saved the clip: {workflow.render(found, render)}")
-    talk.say(f"See it: undistract report {save} --save {save.with_suffix('.html')}")
+    talk.say(f"See it: undistract report {shell_path(save)} --save {shell_path(save.with_suffix('.html'))}")
     threshold = None if found.threshold is None else found.threshold.value
     talk.give({"scores": save, "threshold": threshold, "sets": summary, "table": table, "clip": render})
     if fail_on_alarm and found.alarms():
@@ -87,7 +87,7 @@ def _table(summary: list[dict[str, Any]]) -> Table:
     grid = Table()
     grid.add_column("set", overflow="fold")
     for heading in ("rows", "alarms\nbefore", "alarms\nafter", "strongest\nrow", "at", "score"):
-        grid.add_column(heading, justify="right")
+        grid.add_column(heading, justify="right", no_wrap=True)
     for one in summary:
         strongest = one["strongest"] or {"row": "–", "time": None, "score": float("nan")}
         time = strongest["time"]

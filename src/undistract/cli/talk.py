@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,7 +40,13 @@ class Talk:
         if not (self.quiet or self.as_json):
             from rich.console import Console
 
-            Console().print(table)
+            console = Console()
+            # Names fold, numbers are never cut off: where there is no room for them, the terminal breaks the lines.
+            table.columns[0].max_width = 12
+            needed = table.__rich_measure__(console, console.options.update(width=10_000)).minimum
+            table.columns[0].max_width = None
+            console.width = max(console.width, needed)
+            console.print(table)
 
     def detail(self, words: str) -> None:
         """Tell what is being done, to those who asked."""
@@ -56,6 +64,17 @@ class Talk:
         """Print the one JSON object, where it was asked for."""
         if self.as_json:
             click.echo(json.dumps(plain({**found, "notes": self.notes}), indent=2))
+
+
+def shell_path(path: Path) -> str:
+    """Return a path so that it can be copied into a shell.
+
+    Examples
+    --------
+    >>> shell_path(Path("today.scores")), shell_path(Path("my day.scores")), shell_path(Path("-day.scores"))
+    ('today.scores', "'my day.scores'", './-day.scores')
+    """
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def plain(value: Any) -> Any:

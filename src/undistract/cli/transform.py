@@ -11,7 +11,7 @@ from undistract.cli.commands import Command
 from undistract.cli.talk import Talk
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, replaces="paths")
 @options.paths_argument
 @click.option(
     "--with", "model", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="What was learned."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections import deque
@@ -107,7 +108,13 @@ class OnCluster:
 
     def travels(self, what: Any) -> bool:
         """Tell whether an object can be sent to a worker."""
-        header, _ = dask_part("distributed.protocol").serialize(what)
+        serialize = dask_part("distributed.protocol").serialize
+        was = logging.root.manager.disable
+        logging.disable(logging.ERROR)  # that it cannot is an answer, and Dask would write a page of tracebacks
+        try:
+            header, _ = serialize(what)
+        finally:
+            logging.disable(was)
         return bool(header.get("serializer") != "error")
 
     def _may_send(self, waiting: deque[tuple[Task, _Sent | None]]) -> bool:

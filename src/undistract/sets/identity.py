@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,46 @@ def _array(one: FeatureSet) -> list[Any]:
     return [] if rows is None else [rows.shape, rows.dtype.str, rows[0].tobytes().hex(), rows[-1].tobytes().hex()]
 
 
-def _files(source: str | None) -> list[Path]:
-    """Return the files that a source names: a path, one with a key behind it, several, or a folder."""
+def named_paths(source: str | None) -> list[Path]:
+    """Return the files or folders that the source of a set names, where all of them are still there; else none.
+
+    Parameters
+    ----------
+    source : str, optional
+        A path, one with a key behind it, or several.
+
+    Examples
+    --------
+    >>> named_paths("no-such.csv, no-such-either.csv")
+    []
+    """
     if source is None:
         return []
     for found in ([source], [source.rpartition(":")[0]], source.split(", ")):
-        if all(name and Path(name).exists() for name in found):
-            paths = [Path(name) for name in found]
-            return [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+        # Many paths in a row are longer than any name may be; os.path says that there is no such file.
+        if all(name and os.path.exists(name) for name in found):
+            return [Path(name) for name in found]
     return []
+
+
+def lasting(source: str | None) -> str | None:
+    """Return the source of a set so that it names the same files from any folder; what names none stays as it is.
+
+    Examples
+    --------
+    >>> lasting("the plant's historian")
+    "the plant's historian"
+    """
+    paths = named_paths(source)
+    if source is None or not paths:
+        return source
+    key = source[len(str(paths[0])) :] if len(paths) == 1 else ""  # :train of days.npz:train
+    return ", ".join(os.path.abspath(path) for path in paths) + (key if key.startswith(":") else "")
+
+
+def _files(source: str | None) -> list[Path]:
+    """Return the files that a source names, and those of a folder."""
+    return [file for path in named_paths(source) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
 
 
 def _stated(path: Path) -> list[Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from undistract.errors import InputError
+from undistract.arrays import Rows
+from undistract.errors import EvidenceWarning, InputError
 from undistract.sets.feature_set import CHUNK_ROWS, CHUNK_VALUES, FeatureSet
 from undistract.sets.row_stream import Piece, joined
 
@@ -37,9 +40,12 @@ def windowed(one: FeatureSet, window: int, stride: int = 1) -> FeatureSet:
 
     def read() -> Iterator[Piece]:
         carried: list[Piece] = []
+        last = None
         skip = n_rows = n_windows = 0  # rows at the start of what is carried that no further window begins with
         size = max(1, CHUNK_VALUES // (window * one.n_features))
         for piece in one.timed_chunks(min(size, CHUNK_ROWS)):
+            if window > 1:
+                last = _look_at_order(one, piece[1], last, n_rows)
             n_rows += len(piece[0])
             rows, times = joined([*carried, piece])
             starts = np.arange(skip, len(rows) - window + 1, stride)
@@ -67,6 +73,29 @@ def windowed(one: FeatureSet, window: int, stride: int = 1) -> FeatureSet:
         feature_names=None if names is None else names_in_window(names, window),
         row_names=None if one.row_names is None else one.row_names[window - 1 :: stride],
     )
+
+
+def _look_at_order(one: FeatureSet, times: Rows | None, last: Any, n_before: int) -> Any:
+    """Warn of a set that goes back in time, and return the time of its last row; None once that is said.
+
+    It is no error: the hour that a clock is put back by comes twice, in the right order.
+    """
+    if times is None or (last is None and n_before):
+        return None
+    whole = times if last is None else np.concatenate([[last], times])
+    back = np.flatnonzero(whole[1:] < whole[:-1])
+    if not len(back):
+        return times[-1]
+    earlier, later = whole[back[0]], whole[back[0] + 1]
+    row = n_before + int(back[0]) + (last is None)
+    warnings.warn(
+        f"Set {one.name!r} goes back in time at row {row}, counted from 0: {later} comes after {earlier}. Windows join "
+        "rows as they lie in the files, so some hold what did not follow one another. Sort the rows by time, give the "
+        "files in the order of time, or leave windows out.",
+        EvidenceWarning,
+        stacklevel=2,
+    )
+    return None
 
 
 def names_in_window(names: Sequence[str], window: int) -> list[str]:

@@ -81,6 +81,8 @@ def learn(
     if not every:
         raise InputError("There are no sets to learn from. Give at least two, each with the rows of one context.")
     wanted, how = focus or Focus(), reading or Reading()
+    # Made now: a rate that is none is refused before hours of reading, not after.
+    rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     extractor = how.extractor()
     names = every[0].feature_names or (None if extractor is None or how.window > 1 else extractor.feature_names)
     shape = None if extractor is None or how.window > 1 else extractor.image_shape
@@ -104,7 +106,6 @@ def learn(
         watch = watch.fit_sets(every, n_known=n_known, progress=progress)
     else:
         watch = watch.with_focus(clone(wanted).fit_moments(gathered[0]), gathered[1])
-    rule = threshold if callable(threshold) else Quantile() if threshold is None else Quantile(threshold)
     plain, plain_threshold, _ = calibrated(detector, rule, watch.known_)
     return Model(watch, plain, plain_threshold, how, names, shape)
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 from undistract.errors import InputError
 from undistract.sets.feature_set import FeatureSet
 from undistract.sets.find import find_sets
+from undistract.sets.identity import named_paths
 from undistract.sets.videos import video_set
 from undistract.sets.windows import windowed
 
@@ -147,7 +148,7 @@ def read_again(sources: Iterable[str | None], reading: Reading, *, cache: Any = 
     >>> read_again(["no-such.npy", None], Reading())
     []
     """
-    paths = list(dict.fromkeys(sources))
-    if not paths or not all(path is not None and Path(path).exists() for path in paths):
+    named = [named_paths(source) for source in dict.fromkeys(sources)]
+    if not named or not all(named):
         return []
-    return read_sets([path for path in paths if path is not None], reading, cache=cache)
+    return read_sets([path for paths in named for path in paths], reading, cache=cache)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from undistract.detect import find_alarms
 from undistract.errors import InputError
+from undistract.files import keep_apart
 from undistract.report.render import render_video
 from undistract.sets.paths import VIDEOS
 from undistract.workflow.scoring import ScoredSets
@@ -33,6 +34,7 @@ def render(scored: ScoredSets, path: str | Path) -> Path:
         raise InputError(f"A clip cannot be written as {path.name!r}; end the name in .mp4.")
     if not path.parent.is_dir():
         raise InputError(f"There is no folder {str(path.parent)!r}. Make it first, or save somewhere else.")
+    keep_apart(path, scored.read_from())
     return render_video(
         one.source,
         one.after.times,

@@ -11,7 +11,7 @@ import numpy as np
 
 from undistract.errors import InputError
 from undistract.extras import need
-from undistract.files import write_whole
+from undistract.files import keep_apart, write_whole
 from undistract.workflow.scoring import Scored, ScoredSets
 
 ENDINGS = (".csv", ".parquet", ".npz")
@@ -41,6 +41,7 @@ def write_scores(scored: ScoredSets, path: str | Path) -> Path:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise InputError(f"Scores cannot be written as {path.name!r}; end the name in {', '.join(ENDINGS)}.")
+    keep_apart(path, scored.read_from())
     columns = _columns(scored)
     if ending == ".csv":
         text = io.StringIO()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from undistract.errors import InputError
 from undistract.sets.feature_set import FeatureSet
+from undistract.sets.identity import named_paths
 from undistract.workflow.scoring import ScoredSets
 
 
@@ -23,6 +24,8 @@ def at_hand(sets: Sequence[FeatureSet], scored: ScoredSets) -> list[FeatureSet]:
     """
     by_name = {str(one.name): one for one in sets}
     lost = [str(one.after.name) for one in scored if str(one.after.name) not in by_name]
+    if not sets:  # one that has moved keeps all from being found again; only that one is asked for
+        lost = [str(one.after.name) for one in scored if not named_paths(one.source)] or lost
     if lost:
         raise InputError(
             f"The data of {len(lost)} of {len(scored)} sets is not there ({lost[0]!r} for one). "

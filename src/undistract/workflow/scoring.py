@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import time
@@ -11,12 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from undistract.arrays import Floats
+from undistract.arrays import Floats, as_rows, listed
 from undistract.detect import Alarm, NearestDetector, Scores, Threshold, find_alarms
 from undistract.errors import InputError
+from undistract.files import keep_apart
 from undistract.focus import Focus
 from undistract.progress import watched
 from undistract.sets.feature_set import FeatureSet, listed_sets
+from undistract.sets.identity import lasting, named_paths
 from undistract.storage import load, save
 from undistract.workflow.model import Model
 from undistract.workflow.on_cluster import each_on
@@ -47,6 +49,10 @@ class ScoredSets:
     def __len__(self) -> int:
         return len(self.sets)
 
+    def read_from(self) -> list[Path]:
+        """Return the files that were scored, and the model, where they are still there."""
+        return [path for source in (*(one.source for one in self.sets), self.model) for path in named_paths(source)]
+
     def alarms(self, *, gap: int = 0) -> list[Alarm]:
         """Join the alarms of every set, the strongest of all first."""
         if self.threshold is None:
@@ -72,7 +78,8 @@ class ScoredSets:
         ]
 
     def save(self, path: str | Path, *, provenance: Any = None) -> Path:
-        """Save all scores as one file."""
+        """Save all scores as one file; never in the place of what was scored."""
+        keep_apart(path, self.read_from())
         parts: dict[str, Any] = {"kind": "scores", "sources": [one.source for one in self.sets], "model": self.model}
         for number, one in enumerate(self.sets):
             parts |= {f"after {number}": one.after, f"ignored {number}": one.ignored}
@@ -141,7 +148,9 @@ def score(
     model = model.without_expired(time() if now is None else now)
     scored = partial(_scored, way, model)
     results = map(scored, every) if cluster is None else each_on(cluster, scored, every)
-    found = tuple(watched(results, total=len(every), what="Scoring sets", progress=progress))
+    made = watched(results, total=len(every), what="Scoring sets", progress=progress)
+    # A report that is made in another folder must not take a file of the same name there for this one.
+    found = tuple(replace(one, source=lasting(one.source)) for one in made)
     return ScoredSets(found, None if own else model.threshold, None if own else model.plain_threshold)
 
 
@@ -160,14 +169,25 @@ def _strongest(scores: Scores) -> dict[str, Any] | None:
 
 def check_features(one: FeatureSet, model: Model) -> FeatureSet:
     """Refuse a set of other features than the model learned from."""
+    names, known = one.feature_names or (), model.feature_names or ()
     if one.n_features != model.focus.n_features_in_:
+        more, fewer = [name for name in names if name not in known], [name for name in known if name not in names]
+        which = f" New to it: {listed(more)}." if known and more else ""
+        which += f" It lacks {listed(fewer)}." if names and fewer else ""
         raise InputError(
-            f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}. "
-            "Read it in the same way (features, columns, window)."
+            f"Set {one.name!r} has {one.n_features} features, the model learned from {model.focus.n_features_in_}."
+            f"{which} Read it in the same way (features, columns, window)."
         )
-    if one.feature_names is not None and model.feature_names is not None and one.feature_names != model.feature_names:
-        odd = next(pair for pair in zip(one.feature_names, model.feature_names, strict=True) if pair[0] != pair[1])
-        raise InputError(f"Set {one.name!r} has the feature {odd[0]!r} where the model learned from {odd[1]!r}.")
+    if names and known and names != known:
+        odd = next(pair for pair in zip(names, known, strict=True) if pair[0] != pair[1])
+        advice = (
+            "Put them in the same order; a model that is learned with columns= (--columns) finds them by name."
+            if set(names) == set(known)
+            else "Name them alike, if they are the same."
+        )
+        raise InputError(
+            f"Set {one.name!r} has the feature {odd[0]!r} where the model learned from {odd[1]!r}. {advice}"
+        )
     return one
 
 
@@ -184,6 +204,12 @@ def own_detector(n_rows: int) -> NearestDetector:
 
 def _by_its_own_rows(one: FeatureSet, model: Model) -> Scored:
     focus, (rows, times) = model.in_context(one.name).focus, one.whole()
+    rows = as_rows(rows, f"Set {one.name!r}")
+    if len(rows) < 2:
+        raise InputError(
+            f"Set {one.name!r} has 1 row, and is judged by its own rows: that takes at least 2. Leave it out "
+            "(--ignore), or score it with a model that keeps rows (no --without-rows, no --adapt)."
+        )
     detector = own_detector(len(rows))
     after, before = (Scores(one.name, detector.fit(kept).scores_, times) for kept in (focus.transform(rows), rows))
     return Scored(after, before, focus.projection_.ignored_share(rows - 2 * np.median(rows / 2, axis=0)), one.source)
@@ -195,7 +221,10 @@ def _by_known_rows(one: FeatureSet, model: Model) -> Scored:
     ignored: list[Floats] = []
     times: list[Any] = []
     focus = model.in_context(one.name).focus
-    for rows, when in one.timed_chunks():
+    n_before = 0
+    for chunk, when in one.timed_chunks():
+        rows = as_rows(chunk, f"Set {one.name!r}", n_before=n_before)
+        n_before += len(rows)
         after.append(model.anomaly_score(rows, context=one.name))
         before.append(after[-1] if model.plain is None else model.plain.anomaly_score(rows))
         ignored.append(focus.projection_.ignored_share(rows - focus.moments_.mean))

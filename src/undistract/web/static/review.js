@@ -9,7 +9,7 @@ import { List } from "./list.js";
 import { Outbox } from "./outbox.js";
 import { preview } from "./preview.js";
 import { Queue } from "./queue.js";
-import { summary } from "./summary.js";
+import { renew, summary } from "./summary.js";
 import { Track } from "./track.js";
 import { history, why } from "./why.js";
 import { count, number, place } from "./words.js";
@@ -235,6 +235,7 @@ async function refresh() {
       }
       progress();
       track.ask();
+      await renew();
       if (list.current) await show(list.current); // somebody else may have answered it
     } catch (error) {
       trouble(error);

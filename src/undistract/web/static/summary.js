@@ -17,12 +17,25 @@ function direction({ distraction, taught, features, picture: seen }, place) {
     seen ? make("div", { class: "pictures" }, picture(`/api/summary/directions/${place}.png`, "the direction as a picture")) : bars(features, "makes up"));
 }
 
+let opened = ""; // what stands above the summary that is open
+
 export async function summary(opening = "") {
+  opened = opening;
+  await fill();
+  return ask("summary");
+}
+
+// The last answer opens the summary before it is learned from: what is open is brought up to date.
+export async function renew() {
+  if (find("summary-dialog").open) await fill();
+}
+
+async function fill() {
   const box = find("summary-shown");
   const found = await read("/api/summary");
   const { verdicts, reviewers, removed, removed_before: had, alarms, alarms_before: were, directions, words } = found;
   box.replaceChildren(
-    ...(opening ? [make("p", { class: "words" }, opening)] : []),
+    ...(opened ? [make("p", { class: "words" }, opened)] : []),
     make("p", { class: "words" }, words),
     make("dl", {}, make("dt", {}, "Alarms"), make("dd", { id: "summary-alarms" }, `${were} before, ${alarms} now`),
       make("dt", {}, "Directions ignored"), make("dd", {}, `${had} before, ${removed} now`)),
@@ -30,5 +43,4 @@ export async function summary(opening = "") {
     make("h3", {}, count(directions.length, "ignored direction")),
     make("ol", { class: "directions" }, ...directions.map(direction)),
   );
-  return ask("summary");
 }
