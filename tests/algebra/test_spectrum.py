@@ -8,6 +8,7 @@ import pytest
 from tests.algebra.by_hand import first_of, spectrum_of
 from undistract import Focus, InputError, Moments, SketchedMoments, Spectrum
 from undistract.algebra.leading import Wanted
+from undistract.algebra.solvers import rank
 from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
 
 # Variances 100, 50, 2, 4 and 5, and a feature that never varies.
@@ -214,3 +215,13 @@ def test_features_that_never_vary_take_no_part_whatever_the_unit(cushion):
     assert not spectrum.filters[[3, 30]].any()
     assert not spectrum.patterns[[3, 30]].any()
     assert spectrum.variation.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("apart", [1e-6, 0.0])
+@pytest.mark.parametrize("scale", [1e-60, 1.0])
+def test_rank_is_told_on_one_scale_whether_it_is_full_or_not(scale, apart):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 6)) * [1.0, scale, 1.0, 1e9, 0.0, 1.0]
+    rows[:, 5] = rows[:, 0] + 2 * rows[:, 2] + apart * rng.normal(size=50)  # nearly, or wholly, the sum of two others
+    assert rank(rows.T @ rows) == (5 if apart else 4)
+    assert rank(np.zeros((3, 3))) == 0

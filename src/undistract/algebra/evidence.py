@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import quad
 
-from undistract.algebra.moments import Moments
+from undistract.algebra.weighted_sets import WeightedSets
 from undistract.arrays import TINY
 
 
@@ -47,13 +47,13 @@ class Evidence:
     pure_distractor: float  # what a direction that tells nothing about sets is expected to read
 
     @classmethod
-    def of(cls, moments: Moments, n_directions: int) -> Evidence:
-        """Read the sizes off the moments."""
-        shares, counts = moments.shares, moments.counts
+    def of(cls, sets: WeightedSets, n_directions: int) -> Evidence:
+        """Read the sizes off sums over sets."""
+        shares, counts = sets.shares, sets.counts
         within = (shares * (counts - 1) / counts).sum()
         wander = (shares * (1 - shares) / counts).sum()
         pure = within / (within + wander) if within > 0 else 0.0
-        return cls(moments.n_sets, moments.n_rows, n_directions, float(pure))
+        return cls(sets.n_sets, sets.n_rows, n_directions, float(pure))
 
     @property
     def n_silent(self) -> int:

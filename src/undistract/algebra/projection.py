@@ -126,7 +126,7 @@ class Projection(ABC):
         """How much of each deviation's squared length lies in the span of the removed patterns, (n,), 0 to 1."""
         deviations = np.asarray(deviations, dtype=np.float64)  # squares of single precision end at 1e38
         reach = np.abs(deviations).max(axis=1, keepdims=True, initial=0.0)
-        if float(reach.max(initial=0.0)) > SQUARABLE:  # as a double: single precision has no number that large
+        if reach.max(initial=0.0) > SQUARABLE:
             deviations = deviations / np.where(reach > 0, reach, 1.0)  # a share has no unit
         kept = (self.complement.coordinates(deviations) ** 2).sum(axis=1)
         whole = (deviations**2).sum(axis=1)

@@ -13,7 +13,6 @@ where odds are those of the sketch; outside of it, where neither sketch has rows
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, qr, svd
@@ -62,14 +61,13 @@ def sketched_spectrum(
     >>> spectrum.patterns.shape[0], spectrum.distraction[:3].round(2)
     (500, array([0.97, 0.97, 0.96]))
     """
-    known: Any = moments  # it answers all that these two ask of Moments
-    check_learnable(known)
+    check_learnable(moments)
     check_cushion(cushion)
     variances = moments.variances
     n_varying = int((variances > 0).sum())
     epsilon = epsilon_of(cushion, absolute, float(variances.sum()) / max(n_varying, 1))
     if n_varying == 0:
-        return replace(Spectrum.unknown(known), cushion=epsilon)
+        return replace(Spectrum.unknown(moments), cushion=epsilon)
     if cushion == 0:
         raise InputError(
             "cushion is 0, but a sketch drops directions that barely vary, and without a cushion they count as much as "
@@ -77,7 +75,7 @@ def sketched_spectrum(
         )
     solution = _solve(moments.rows_inside, moments.rows_apart, epsilon, compensation * moments.dropped)
     # All that varies speaks for itself, whether the sketch holds it or not.
-    evidence = Evidence.of(known, max(min(n_varying, moments.n_rows - 1), len(solution.distraction)))
+    evidence = Evidence.of(moments, max(min(n_varying, moments.n_rows - 1), len(solution.distraction)))
     distraction, filters, patterns, n_moving = solution
     directions = Known(filters, patterns, moments.unevenness(patterns))
     noise = moments.wander(filters, inside=distraction)

@@ -29,6 +29,7 @@ from undistract.algebra.few_rows import (
 from undistract.algebra.leading import LEAST_FEATURES, Wanted
 from undistract.algebra.moments import Moments
 from undistract.algebra.solvers import Solution, dense, dense_leading, rank
+from undistract.algebra.weighted_sets import WeightedSets
 from undistract.arrays import LARGEST, TINY, Floats
 from undistract.errors import InputError
 
@@ -142,7 +143,7 @@ class Spectrum:
         )
 
     @classmethod
-    def unknown(cls, moments: Moments) -> Spectrum:
+    def unknown(cls, moments: WeightedSets) -> Spectrum:
         """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
         nothing = Known.none(moments.n_features)
         return cls(np.zeros(0), np.zeros(0), nothing, moments.mean, 0.0, 0, Evidence.of(moments, 0))
@@ -234,12 +235,12 @@ def n_moving(moments: Moments) -> int:
     return rank_inside(rows, np.where(total > 0, np.sqrt(total), 1.0))
 
 
-def is_learnable(moments: Moments) -> bool:
+def is_learnable(moments: WeightedSets) -> bool:
     """Tell whether moments show what varies inside sets, and what tells them apart."""
     return moments.n_sets > 1 and bool((moments.counts > 1).any())
 
 
-def check_learnable(moments: Moments) -> None:
+def check_learnable(moments: WeightedSets) -> None:
     """Refuse moments that cannot show what varies inside sets, or what tells them apart."""
     if moments.n_sets < 2:
         raise InputError(
