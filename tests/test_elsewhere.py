@@ -172,7 +172,7 @@ def test_sites_that_give_their_sets_the_same_names_are_refused_until_the_site_is
         )
     refused = run(*merge)
     assert refused.exit_code != 0
-    assert re.search(r"'day\d.csv' is already in these moments", refused.output)
+    assert re.search(r"'day\d.csv' is in two of the models \(8 sets in all\)", refused.output)
     for site in ("north", "south"):
         code, words = sites(SHELL[1], tmp_path / site, site=site)
         assert code == 0, words

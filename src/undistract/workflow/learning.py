@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -149,6 +149,14 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
             raise InputError("The models have different settings of FOCUS. Say which hold for the merged one.")
     # What people taught is taught anew: calm sets of theirs are not among the sums then.
     sums = [model.focus.moments_ if model.training is None else model.training for model in models]
+    seen: set[Hashable] = set()
+    for part in sums:
+        if again := [name for name in part.names if name in seen]:
+            raise InputError(
+                f"Set {again[0]!r} is in two of the models ({len(again)} sets in all), and a set counts once. Where they "
+                "are different sets, learn from files whose names tell them apart, such as north-day1.csv."
+            )
+        seen.update(part.names)
     learned = clone(focus or first.focus).fit_moments(reduce(add, sums))
     merged = Model(learned, reading=first.reading, feature_names=first.feature_names, image_shape=first.image_shape)
     lessons = {one.verdict.key: one for model in models for one in model.lessons}
