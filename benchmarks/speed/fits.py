@@ -16,8 +16,8 @@ from benchmarks.speed.plain import without_numba
 from benchmarks.speed.results import NONE, Result, result
 from undistract import Moments, Spectrum
 from undistract.algebra import Projection, cut
+from undistract.algebra.cushion import CUSHION
 from undistract.algebra.cutoff import needed
-from undistract.algebra.spectrum import CUSHION
 
 WITHOUT_NUMBA = "Focus, numpy alone"
 ALWAYS = (FLOOR.name, OURS.name, PAPER.name)  # in every round, however slow

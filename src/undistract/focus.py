@@ -21,6 +21,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from undistract.algebra import Moments, SetMoments, Taught, describe
+from undistract.algebra.cushion import CUSHION
 from undistract.algebra.elsewhere import denoising, moved
 from undistract.algebra.gather_elsewhere import moments_on
 from undistract.algebra.growing import Growing
@@ -30,7 +31,7 @@ from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.sketched_spectrum import sketch_in_words
 from undistract.algebra.solve_elsewhere import dense_on
 from undistract.algebra.solvers import dense
-from undistract.algebra.spectrum import CUSHION, check_learnable, is_learnable
+from undistract.algebra.spectrum import check_learnable, is_learnable
 from undistract.algebra.taught import teach
 from undistract.arrays import Rows
 from undistract.attempt import as_before_if_it_fails

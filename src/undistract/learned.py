@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from undistract.algebra import Cut, Moments, Projection, SketchedMoments, Spectrum, cut
+from undistract.algebra.cushion import check_cushion
 from undistract.algebra.cutoff import check_cut, needed
 from undistract.algebra.growing import Growing
 from undistract.algebra.leading import Wanted
 from undistract.algebra.projection import check_removal
 from undistract.algebra.sketched_spectrum import sketched_cut, sketched_spectrum
 from undistract.algebra.solvers import dense
-from undistract.algebra.spectrum import Solver, check_cushion, is_learnable, n_moving
+from undistract.algebra.spectrum import Solver, is_learnable, n_moving
 from undistract.algebra.strength import check_strength
 from undistract.arrays import Floats
 from undistract.errors import InputError

@@ -9,9 +9,9 @@ from scipy import stats
 from tests.algebra.by_hand import first_of, spectrum_of
 from undistract import EvidenceWarning, Focus, InputError, Moments, Spectrum
 from undistract.algebra import Evidence, cut
+from undistract.algebra.cushion import Variances
 from undistract.algebra.cutoff import needed
 from undistract.algebra.leading import Wanted
-from undistract.algebra.spectrum import Variances
 
 
 def noise(n_sets, n_rows, n_features, seed=0):

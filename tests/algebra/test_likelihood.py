@@ -8,8 +8,8 @@ from scipy.linalg import eigh
 from scipy.stats import multivariate_normal
 
 from undistract.algebra import Moments
+from undistract.algebra.few_rows import has_few_rows
 from undistract.algebra.likelihood import Likelihood
-from undistract.algebra.spectrum import has_few_rows
 from undistract.errors import InputError
 
 CUSHION, RIDGE = 0.05, 0.2

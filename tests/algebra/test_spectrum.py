@@ -7,9 +7,10 @@ import pytest
 
 from tests.algebra.by_hand import first_of, spectrum_of
 from undistract import Focus, InputError, Moments, SketchedMoments, Spectrum
+from undistract.algebra.cushion import Variances, check_cushion
 from undistract.algebra.leading import Wanted
 from undistract.algebra.solvers import rank
-from undistract.algebra.spectrum import Variances, check_cushion, check_learnable, is_learnable
+from undistract.algebra.spectrum import check_learnable, is_learnable
 
 # Variances 100, 50, 2, 4 and 5, and a feature that never varies.
 SPECTRUM = spectrum_of([98, 48, 1, 1, 0, 0], [2, 2, 1, 3, 5, 0], cushion=3.22)

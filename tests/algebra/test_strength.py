@@ -5,7 +5,7 @@ import pytest
 
 from tests.algebra.by_hand import spectrum_of
 from undistract import InputError
-from undistract.algebra.spectrum import Variances
+from undistract.algebra.cushion import Variances
 from undistract.algebra.strength import MOST_AUTOMATIC, strengths
 
 WITHIN, BETWEEN = [98, 48, 1, 1], [2, 2, 1, 3]

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from undistract.algebra.cushion import check_cushion
 from undistract.algebra.moments import Moments
 from undistract.algebra.named_sets import named_pieces
 from undistract.algebra.prior import Weights
 from undistract.algebra.set_moments import SetMoments
-from undistract.algebra.spectrum import check_cushion, check_learnable
+from undistract.algebra.spectrum import check_learnable
 from undistract.errors import InputError
 
 Function = Callable[[Any], Any]

@@ -22,9 +22,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
+from undistract.algebra.cushion import Variances, check_cushion
 from undistract.algebra.few_rows import few_rows_of, has_few_rows
 from undistract.algebra.moments import Moments
-from undistract.algebra.spectrum import Variances, check_cushion, check_learnable
+from undistract.algebra.spectrum import check_learnable
 from undistract.arrays import Floats, Rows
 from undistract.errors import InputError
 

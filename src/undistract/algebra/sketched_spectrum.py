@@ -17,20 +17,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import eigh, qr, svd
 
+from undistract.algebra.cushion import CUSHION, check_cushion, epsilon_of
 from undistract.algebra.cutoff import STANDING_APART, Cut, cut
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Known
 from undistract.algebra.evidence import Evidence
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.solvers import Solution
-from undistract.algebra.spectrum import (
-    AUTOMATIC_CUTOFF,
-    CUSHION,
-    Spectrum,
-    check_cushion,
-    check_learnable,
-    epsilon_of,
-)
+from undistract.algebra.spectrum import AUTOMATIC_CUTOFF, Spectrum, check_learnable
 from undistract.arrays import TINY, Floats
 from undistract.errors import InputError
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from undistract.algebra.cushion import CUSHION, MOST_CUSHION, Variances, check_cushion, epsilon_of
 from undistract.algebra.debiased import debiased_distraction
 from undistract.algebra.directions import Directions, Known
 from undistract.algebra.evidence import Evidence, speaks
@@ -35,33 +35,10 @@ from undistract.errors import InputError
 
 Solver = Callable[[Floats, Floats, float], Solution]
 
-CUSHION = 0.1
-MOST_CUSHION = 1e100
 # From this distraction on a direction goes by itself; chosen in benchmarks/cutoff_study.py.
 AUTOMATIC_CUTOFF = 0.95
 # A direction was told by people if at least this share of its variation inside sets is theirs.
 MOSTLY = 0.5
-
-
-@dataclass(frozen=True)
-class Variances:
-    """Sums over the features.
-
-    Examples
-    --------
-    >>> Variances.of(np.array([4.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]))
-    Variances(total=6.0, within=3.0, mean=3.0)
-    """
-
-    total: float
-    within: float
-    mean: float  # over the features that vary: a column of zeros more or less must not change the answer
-
-    @classmethod
-    def of(cls, total: Floats, within: Floats) -> Variances:
-        """Sum up the variances of all features (d,)."""
-        whole = float(total.sum())
-        return cls(whole, float(within.sum()), whole / max(int((total > 0).sum()), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,29 +229,6 @@ def check_learnable(moments: WeightedSets) -> None:
             f"Each of the {moments.n_sets} sets has a single row, so nothing shows what varies inside a set. "
             "Is the set label unique to each row? Use one that many rows share."
         )
-
-
-def check_cushion(cushion: Any, most: float = MOST_CUSHION) -> None:
-    """Refuse a cushion that is no amount of variance."""
-    if not isinstance(cushion, Real) or isinstance(cushion, bool) or not 0 <= float(cushion) <= most:
-        raise InputError(f"cushion is {cushion!r}; expected a number from 0 up, such as 0.1.")
-
-
-def epsilon_of(cushion: float, absolute: bool, mean_variance: float) -> float:
-    """Return the cushion in squared units of the features.
-
-    Examples
-    --------
-    >>> epsilon_of(0.1, False, 50.0), epsilon_of(0.1, True, 50.0)
-    (5.0, 0.1)
-    """
-    epsilon = float(cushion) * (1.0 if absolute else mean_variance)
-    if epsilon > LARGEST:
-        raise InputError(
-            f"cushion is {cushion:g}, times a mean variance of {mean_variance:.3g}: that leaves the range of numbers. "
-            "Give a smaller cushion, or bring the features to a smaller scale."
-        )
-    return epsilon
 
 
 class _Solved(NamedTuple):

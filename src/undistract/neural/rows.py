@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from undistract.algebra import Moments
-from undistract.algebra.spectrum import CUSHION
+from undistract.algebra.cushion import CUSHION
 from undistract.arrays import Floats, Ints, check_range, quiet
 from undistract.learned import Settings
 from undistract.neural.batches import members

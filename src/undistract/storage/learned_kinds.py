@@ -6,10 +6,10 @@ import numpy as np
 
 from undistract.algebra import Cut, Evidence, Moments, SetMoments, Spectrum, Taught
 from undistract.algebra.complement import Complement
+from undistract.algebra.cushion import Variances
 from undistract.algebra.directions import Known
 from undistract.algebra.frequent_directions import FrequentDirections
 from undistract.algebra.sketch import SketchedMoments
-from undistract.algebra.spectrum import Variances
 from undistract.algebra.store import Folded, KeptRows
 from undistract.arrays import LARGEST, Floats, quiet
 from undistract.storage.checks import UNIT, array, every, expect, names, number, optional, part, whole, word

@@ -153,8 +153,8 @@ def merge(models: Sequence[Model], *, focus: Focus | None = None) -> Model:
     for part in sums:
         if again := [name for name in part.names if name in seen]:
             raise InputError(
-                f"Set {again[0]!r} is in two of the models ({len(again)} sets in all), and a set counts once. Where they "
-                "are different sets, learn from files whose names tell them apart, such as north-day1.csv."
+                f"Set {again[0]!r} is in two of the models ({len(again)} sets in all), and a set counts once. Where "
+                "they are different sets, learn from files whose names tell them apart, such as north-day1.csv."
             )
         seen.update(part.names)
     learned = clone(focus or first.focus).fit_moments(reduce(add, sums))
