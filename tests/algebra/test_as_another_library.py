@@ -252,3 +252,16 @@ def test_a_sound_metric_needs_no_other_road(monkeypatch):
     found = dense_on(within, total, 0.3, HERE)
     np.testing.assert_allclose(found.distraction, expected.distraction, rtol=1e-12)
     np.testing.assert_allclose(np.abs(found.patterns), np.abs(expected.patterns), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n_features", "rows"),
+    [
+        (1, gather_elsewhere.MOST_ROWS),
+        (200, gather_elsewhere.VALUES_IN_A_BLOCK // 200),
+        (10**9, gather_elsewhere.LEAST_ROWS),
+    ],
+)
+def test_blocks_hold_as_many_rows_as_their_width_allows(n_features, rows):
+    assert gather_elsewhere.LEAST_ROWS < gather_elsewhere.VALUES_IN_A_BLOCK // 200 < gather_elsewhere.MOST_ROWS
+    assert next(gather_elsewhere._blocks(np.array([0, 10**9]), n_features)) == (0, rows, 0, 0)

@@ -129,3 +129,9 @@ def test_one_set_cannot_say_what_tells_sets_apart():
 def test_a_cushion_that_is_no_variance_is_refused_in_words(moments):
     with pytest.raises(InputError, match="cushion is -1; expected a number from 0 up"):
         Likelihood.of(moments, cushion=-1, ridge=0.1)
+
+
+def test_only_where_rows_are_few_something_lies_beside_their_directions(moments, few):
+    for one, is_beside in ((moments, False), (few, True)):
+        likelihood = Likelihood.of(one, cushion=0.1, ridge=0.1)
+        assert (likelihood._read(one.mean[None, :]).beside is not None) == is_beside

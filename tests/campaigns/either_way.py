@@ -23,6 +23,7 @@ EITHER_WAY = {
     ): "its shape is asked for, and whether it is finite",
     ("gather.py", "_Means.__post_init__", "self.waiting = np.empty((ENOUGH_SETS + 1, n_features))"): _ROOM,
     ("gather.py", "_scatters", "size = min(block_rows(n_features), n_rows)"): _ROOM,
+    ("gather.py", "_scatters", "continue"): "a product of no rows adds nothing",
     ("gather.py", "mirror", "size, width = (len(matrix), 64)"): _SPEED,
     ("leading.py", "leading", "rng = np.random.default_rng(0)"): "any other block to begin with does as well",
 }

@@ -187,7 +187,7 @@ class Campaign:
                 return "killed", *self._failure
             if place >= KINDS_SEEN and nudges.asked and not nudges.changed:
                 break
-        return ("unchanged" if nudges.asked and not nudges.changed else "survived"), "", ""
+        return ("unchanged" if nudges.met and not nudges.changed else "survived"), "", ""
 
 
 def _is_left_out(item: pytest.Item) -> bool:

@@ -162,12 +162,8 @@ def _nudges(owner: ast.AST, value: ast.expr) -> Iterator[Edit]:
 
 
 def _is_empty(value: ast.expr) -> bool:
-    return ast.unparse(value).startswith(("np.empty(", "np.empty_like(")) or ast.unparse(value) in (
-        "()",
-        "[]",
-        "{}",
-        "set()",
-    )
+    text = ast.unparse(value)
+    return "np.empty" in text or text in ("()", "[]", "{}", "set()", "([], [])")
 
 
 def _is_typing(test: ast.expr) -> bool:

@@ -19,18 +19,19 @@ class Nudges:
     """Lets values be a little off, and remembers whether there was anything to change."""
 
     def __init__(self) -> None:
-        self.asked = self.changed = 0
+        self.met = self.asked = self.changed = 0  # values, those that are not empty, and those that are off now
 
     def nudged(self, value: Any, at: int = -1) -> Any:
         """Return the value a little off, at its end or at its beginning."""
-        self.asked += 1
+        self.met += 1
+        self.asked += value is not None and not (hasattr(value, "__len__") and len(value) == 0)
         found = off(value, at)
         self.changed += found is not value
         return found
 
     def without_first(self, values: Any) -> Iterator[Any]:
         """Go through values, but for the first."""
-        self.asked, self.changed = self.asked + 1, self.changed + 1
+        self.met, self.asked, self.changed = self.met + 1, self.asked + 1, self.changed + 1
         iterator = iter(values)
         next(iterator, None)
         return iterator
