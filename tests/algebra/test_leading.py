@@ -174,9 +174,6 @@ def test_few_rows_with_a_tiny_cushion_take_the_careful_road():
     assert n > 50
     assert found.n_directions == len(whole.distraction)
     np.testing.assert_allclose(found.distraction, whole.distraction[:n], atol=1e-11)
-    some, all_of_them = Spectrum.of(moments, wanted=Wanted(0.1)), Spectrum.of(moments)
-    assert not some.is_whole
-    np.testing.assert_allclose(some.debiased, all_of_them.debiased[: len(some.debiased)], rtol=1e-9)
     readings = part.filters.T @ whole.patterns[:, :n]
     np.testing.assert_allclose(np.abs(readings), np.eye(n), atol=1e-6)
 
@@ -283,3 +280,19 @@ def test_matrices_that_were_spoilt_in_vain_are_made_again(monkeypatch):
     monkeypatch.setattr("undistract.algebra.spectrum.dense_leading", spoil)
     again = Spectrum.of(moments, wanted=Wanted(0.85))
     np.testing.assert_allclose(again.distraction, whole.distraction, atol=1e-12)
+
+
+def test_few_rows_are_debiased_alike_whether_all_directions_are_solved_for_or_not():
+    rng = np.random.default_rng(0)
+    spread = np.append([3.0, 2.0, 1.0], np.full(197, 0.01))
+    apart = np.append([1.0, 2.0, 4.0], np.full(197, 0.01))
+    sets = [apart * rng.normal(size=200) + spread * rng.normal(size=(3 + m % 5, 200)) for m in range(12)]
+    moments = Moments.of(sets, "by_size")
+    some, whole = Spectrum.of(moments, wanted=Wanted(0.04)), Spectrum.of(moments)
+    assert len(some.distraction) < len(whole.distraction)
+    assert (np.sort(some.debiased)[:3] < [0.2, 0.8, 0.99]).all()  # sets differ by more than chance
+    np.testing.assert_allclose(some.debiased, whole.debiased[: len(some.debiased)], rtol=1e-7)
+    for found, expected in zip(
+        moments.wander_read(some.directions.readings, None), moments.wander(some.filters), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
