@@ -315,3 +315,12 @@ def test_nine_of_ten_are_almost_everything(n_removed, told):
 
 def test_one_of_one_that_varies_is_not_almost_everything():
     assert cut(spectrum_of([1, 0], [1, 1]), n_remove=1).cautions == ()
+
+
+def test_a_single_direction_that_is_known_stands_apart_at_its_own_value():
+    """The next was not asked for, because it reads less than whatever could stand beside this one."""
+    spectrum = spectrum_of([94, 10, 10], [6, 90, 90], n_sets=200)
+    known = first_of(spectrum, 1, variances=Variances(300.0, 114.0, 100.0))
+    assert not known.is_whole
+    decision = cut(known)
+    assert (decision.n_removed, decision.cutoff) == (1, pytest.approx(0.94))

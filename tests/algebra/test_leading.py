@@ -296,3 +296,18 @@ def test_few_rows_are_debiased_alike_whether_all_directions_are_solved_for_or_no
         moments.wander_read(some.directions.readings, None), moments.wander(some.filters), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_features_that_decide_whether_sets_vary_alike_need_no_patterns():
+    rng = np.random.default_rng(0)
+    spreads = np.arange(1.0, 7.0)[:, None, None] ** rng.uniform(1.0, 2.0, size=60)
+    moments = Moments.of(spreads * rng.normal(size=(6, 4, 60)) + rng.normal(size=(6, 1, 60)))
+    store, (least, most) = moments.store, moments.unevenness_of_features()
+    rows = FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares)
+    assert 0 < least < 0.5 * most
+    for bound, is_formed in ((most, False), (most * 0.999, True), (least, True), (least * 0.999, False)):
+        directions = FromRows(moments, rows, few_rows_leading(rows, 0.5, Wanted(0.5)), 0.5)
+        assert directions.are_even(3, bound) == (bound >= directions.unevenness[:3].mean())
+        again = FromRows(moments, rows, directions.found, 0.5)
+        again.are_even(3, bound)
+        assert ("_formed" in again.__dict__) == is_formed

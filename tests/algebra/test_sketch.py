@@ -360,3 +360,21 @@ def test_units_do_not_matter_to_a_sketch(size, unit):
     )
     assert here.n_moving == there.n_moving == (7 if size == 2 else 5)  # what was dropped varies everywhere
     np.testing.assert_allclose(here.distraction, there.distraction, atol=1e-9)
+
+
+def test_a_single_feature_is_debiased_as_with_all_rows():
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(m % 3, 1.0, size=(6, 1)) for m in range(8)]
+    found, expected = sketched_spectrum(SketchedMoments.of(sets)), Spectrum.of(Moments.of(sets))
+    assert 0.2 < expected.debiased[0] < 0.8
+    np.testing.assert_allclose(found.debiased, expected.debiased, rtol=1e-12)
+
+
+def test_what_surely_passes_is_told_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    sketch = SketchedMoments.of([rng.normal(size=30) + 3 * rng.normal(size=(40, 30)) for _ in range(60)], size=10)
+    spectrum = sketched_spectrum(sketch)
+    low, high = between_which(sketch, spectrum)
+    assert low[0] < 0.98 * high[0]
+    assert sketched_cut(sketch, spectrum, cutoff=low[0] * (1 - 1e-9)).n_removed >= 1
+    assert sketched_cut(sketch, spectrum, cutoff=low[0] * (1 + 1e-9)).n_removed == 0

@@ -21,6 +21,7 @@ EITHER_WAY = {
         "Lesson.__post_init__",
         "found = self.evidence",
     ): "its shape is asked for, and whether it is finite",
+    ("few_rows.py", "few_rows", "lengths[still] = 1.0"): "any other number does: what it divides is zero",
     ("gather.py", "_Means.__post_init__", "self.waiting = np.empty((ENOUGH_SETS + 1, n_features))"): _ROOM,
     ("gather.py", "_scatters", "size = min(block_rows(n_features), n_rows)"): _ROOM,
     ("gather.py", "_scatters", "continue"): "a product of no rows adds nothing",
