@@ -27,7 +27,8 @@ def test_exactly_the_two_directions_of_light_go(focus, silhouettes):
 
 
 def test_the_paper_s_setting_removes_a_hundred_directions_with_the_light_among_them(focus, silhouettes):
-    with pytest.warns(EvidenceWarning, match=r"pure noise would put \d+ of 784 directions above it"):
+    # The four corners of the images show nothing but light, which has two degrees of freedom: 782 of 784 vary.
+    with pytest.warns(EvidenceWarning, match=r"pure noise would put \d+ of 782 directions above it"):
         paper = Focus(cutoff=0.999, cushion=1e-8).fit_moments(focus.moments_)
     assert 85 <= paper.n_removed_ <= 135
     # The light lies inside the span of what goes, but it is not what leads it.

@@ -22,6 +22,7 @@ class Variances:
 
     Examples
     --------
+    >>> import numpy as np
     >>> Variances.of(np.array([4.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]))
     Variances(total=6.0, within=3.0, mean=3.0)
     """
