@@ -19,7 +19,7 @@ help:
 	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
 	@echo "make fuzz     bombs, 5000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
 	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
-	@echo "make mutants  every statement of algebra and review made wrong, one at a time: does a test notice? (an hour or two)"
+	@echo "make mutants  every statement of algebra and review made wrong until a test notices; which are merely run? (an hour)"
 	@echo "make release-check   wheel and sdist built; the wheel alone in an empty environment runs the demo (minutes)"
 	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
 	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
@@ -62,9 +62,10 @@ soak: $(VENV)/test+dask.ready
 	$(BIN)/python -m tests.campaigns.verdicts --rounds 200 --full-disk 50 --review
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.campaigns.checkpoints --kills 50
 
+LINES = --lines --each 12 --seconds 10
 mutants: $(VENV)/test+mutants.ready
-	$(BIN)/python -m tests.campaigns.mutants --room algebra --save out/mutants_algebra.csv
-	$(BIN)/python -m tests.campaigns.mutants --room review --save out/mutants_review.csv
+	$(BIN)/python -m tests.campaigns.mutants --room algebra $(LINES) --save out/mutants_algebra.csv
+	$(BIN)/python -m tests.campaigns.mutants --room review $(LINES) --save out/mutants_review.csv
 
 release-check: $(VENV)/test+check.ready
 	$(BIN)/python -m tests.campaigns.release --python "$(PYTHON)"
