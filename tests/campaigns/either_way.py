@@ -1,6 +1,6 @@
 """Statements of which a small change is right as well, and why: `mutants --lines` does not ask for them."""
 
-_NAME = "what is kept for later is looked up by it: any other name does as well, while all differ"
+_NAME = "what is kept is looked up by it: any other name does, while all differ; tests notice a part that is gone"
 _ROOM = "how much room is made at first, or at once: it grows where it is not enough"
 _SPEED = "how much is done at once: speed alone"
 
