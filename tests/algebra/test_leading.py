@@ -311,3 +311,19 @@ def test_features_that_decide_whether_sets_vary_alike_need_no_patterns():
         again = FromRows(moments, rows, directions.found, 0.5)
         again.are_even(3, bound)
         assert ("_formed" in again.__dict__) == is_formed
+
+
+def test_what_reads_next_to_nothing_is_left_to_the_careful_road():
+    """Whether it varies inside sets at all, or is rounding, only all directions together can tell."""
+    rng = np.random.default_rng(0)
+    apart, spread = np.append([3.0, 3.0], np.zeros(38)), np.append([1.0, 1e-5], np.zeros(38))
+    moments = Moments.of([apart * rng.normal(size=40) + spread * rng.normal(size=(3, 40)) for _ in range(5)])
+    store = moments.store
+    rows = FewRows(store.deviations, store.means() - moments.offset, moments.counts, moments.shares)
+    assert few_rows_leading(rows, 0.1, Wanted(0.01)) is not None
+    assert few_rows_leading(rows, 0.1, Wanted(1e-12)) is None
+
+
+def test_a_few_features_are_solved_for_all_at_once():
+    total = 2.0 * np.eye(LEAST_FEATURES - 1)
+    assert dense_leading(total / 2, total, 0.1, Wanted(0.4)) is None
