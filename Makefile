@@ -1,9 +1,9 @@
-# The things we type. `make demo` and `make test` set up all they need, in a virtual environment of their own.
+# Targets for development. Each sets up the virtual environment it needs.
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# The heavy extras are installed where every test must run; elsewhere their tests skip unless they are present.
+# Heavy extras are installed in continuous integration only; elsewhere their tests are skipped if they are missing.
 SEEDS  ?= 10
 HEAVY  := $(if $(filter true,$(CI)),$(shell sed 's/#.*//' .ci/extras))
 empty  :=
@@ -12,20 +12,20 @@ TEST   := $(subst $(empty) $(empty),+,$(strip test $(HEAVY)))
 .PHONY: help demo test check docs laws fuzz soak mutants release-check paper quality bench format clean
 
 help:
-	@echo "make demo     the whole story on scanned digits and on a drawn clip; a table, out/demo.png, two reports"
-	@echo "make test     every test; needs nothing but Python 3.11 or newer"
-	@echo "make check    formatting, lint, types and the map of imports"
-	@echo "make docs     the site, out/docs/index.html; runs the gallery, fetches nothing; any warning is an error"
-	@echo "make laws     every law with a thousand examples instead of a hundred (some minutes)"
-	@echo "make fuzz     bombs, 5000 runs of each parser, mutated files of every kind, videos and models: refused in words, or read"
-	@echo "make soak     kills of a server, of a learner and of workers, full disks: nothing is lost, doubled or wrong (minutes)"
-	@echo "make mutants  every statement of algebra and review made wrong until a test notices; which are merely run? (an hour)"
-	@echo "make release-check   wheel and sdist built; the wheel alone in an empty environment runs the demo (minutes)"
-	@echo "make paper    every claim of the paper measured, out/paper.html (a minute; FULL=1 for all seeds anew)"
-	@echo "make quality  every method and detector on real data (hours), out/quality.csv and out/quality.html"
-	@echo "make bench    fit, transform and update against dsyrk and peers, and how cost grows (minutes; FULL=1: no smaller sizes)"
-	@echo "make format   let ruff format the code"
-	@echo "make clean    remove the virtual environment and every made file"
+	@echo "make demo     FOCUS on scanned digits and on a drawn clip: a table, out/demo.png, two reports"
+	@echo "make test     all tests; needs Python 3.11 or newer"
+	@echo "make check    formatting, lint, types and import layers"
+	@echo "make docs     build the site, out/docs/index.html, and run the gallery; a warning is an error"
+	@echo "make laws     property tests with 1000 examples each instead of 100 (minutes)"
+	@echo "make fuzz     decompression bombs, 5000 runs of each parser, mutated files, videos and models"
+	@echo "make soak     kill servers, learners and workers, and fill disks: nothing may be lost, doubled or wrong (minutes)"
+	@echo "make mutants  change every statement of algebra and review until a test fails (an hour)"
+	@echo "make release-check   build wheel and sdist, and run the demo with the wheel in an empty environment (minutes)"
+	@echo "make paper    measure every claim of the paper, out/paper.html (a minute; FULL=1 repeats all seeds)"
+	@echo "make quality  all methods and detectors on real data (hours), out/quality.csv and out/quality.html"
+	@echo "make bench    time fit, transform and update against dsyrk and other methods (minutes; FULL=1: full sizes)"
+	@echo "make format   format the code with ruff"
+	@echo "make clean    remove the virtual environment and all generated files"
 
 demo: $(VENV)/plot+video.ready
 	@mkdir -p out
@@ -64,8 +64,8 @@ soak: $(VENV)/test+dask.ready
 
 LINES = --lines --each 12 --seconds 10
 mutants: $(VENV)/test+mutants.ready
-	$(BIN)/python -m tests.campaigns.mutants --room algebra $(LINES) --save out/mutants_algebra.csv
-	$(BIN)/python -m tests.campaigns.mutants --room review $(LINES) --save out/mutants_review.csv
+	$(BIN)/python -m tests.campaigns.mutants --package algebra $(LINES) --save out/mutants_algebra.csv
+	$(BIN)/python -m tests.campaigns.mutants --package review $(LINES) --save out/mutants_review.csv
 
 release-check: $(VENV)/test+check.ready
 	$(BIN)/python -m tests.campaigns.release --python "$(PYTHON)"
@@ -95,12 +95,12 @@ format: $(VENV)/check.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# One rule sets up every kind of environment: plot, test, check are names of extras, test+pyod are two of them.
+# One rule groups up every kind of environment: plot, test, check are names of extras, test+pyod are two of them.
 # The lock lets `make demo` and `make test` run side by side on a fresh clone.
 $(VENV)/%.ready: pyproject.toml constraints.txt .ci/extras
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/set-up "$$(echo '$*' | tr + ,)"
 	@touch $@
 
 clean:
-	rm -rf docs/gallery docs/reference/rooms docs/reference/names docs/reference/commands
+	rm -rf docs/gallery docs/reference/packages docs/reference/names docs/reference/commands
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

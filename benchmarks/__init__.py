@@ -1,1 +1,1 @@
-"""How fast, and how well: scripts whose numbers stand in the docs."""
+"""How fast, and how well: scripts whose numbers are in the docs."""

@@ -36,7 +36,7 @@ class Measured:
     shipped_bytes: float  # one sum, as a file
     join_seconds: float  # of two sums
     solve_seconds: float  # from the sum to a fitted Focus
-    peak_bytes: float  # while rows are summed up, beside them
+    peak_bytes: float  # while rows are summed up, in addition to the rows
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Plan:
     network_per_day: float  # bytes: every camera ships one sum a day
     network_of_rows_per_day: float  # bytes: if rows were shipped instead
     join_hours: float  # of one core, for all sums of all days
-    memory: float  # bytes for one camera, beside its rows
+    memory: float  # bytes for one camera, in addition to its rows
     solve_seconds: float
 
 
@@ -93,18 +93,18 @@ def least(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(n_features: int, rounds: int = 3) -> Measured:
-    """Measure on rows of this machine; sets differ in size, as cameras do."""
+    """Measure on rows of this machine; groups differ in size, as cameras do."""
     rng = np.random.default_rng(0)
     sizes = (ROWS_PER_SET, ROWS_PER_SET + 1)
 
-    def sets(first: int) -> dict[str, Any]:
+    def groups(first: int) -> dict[str, Any]:
         return {
             f"camera-{first + number}": rng.standard_normal((size, n_features), dtype=np.float32)
             + rng.standard_normal(n_features, dtype=np.float32)
             for number, size in enumerate(sizes)
         }
 
-    here, there = sets(0), sets(10)
+    here, there = groups(0), groups(10)
     summing, one = least(rounds, lambda: Moments.of(here))
     tracemalloc.start()
     Moments.of(here)
@@ -113,15 +113,17 @@ def measure(n_features: int, rounds: int = 3) -> Measured:
     one, other = one.without_rows(), Moments.of(there).without_rows()
     joining, both = least(rounds, lambda: one + other)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # four sets are no evidence
+        warnings.simplefilter("ignore", EvidenceWarning)  # four groups are no evidence
         solving, _ = least(1, lambda: Focus().fit_moments(both))
     with TemporaryDirectory() as folder:
         shipped = save(one, Path(folder) / "camera.moments").stat().st_size
     return Measured(n_features, sum(sizes) / summing, shipped, joining, solving, peak)
 
 
-def told(measured: Measured, plan: Plan, *, cameras: int, rows: float, days: float, price: float, share: float) -> str:
-    """Say it as a table."""
+def plan_table(
+    measured: Measured, plan: Plan, *, cameras: int, rows: float, days: float, price: float, share: float
+) -> str:
+    """Return the plan as a table."""
     lines = [
         "| | |",
         "| --- | --- |",
@@ -137,7 +139,7 @@ def told(measured: Measured, plan: Plan, *, cameras: int, rows: float, days: flo
         f"| network a day: sums / rows instead | {plan.network_per_day / 1e9:,.0f} GB / "
         f"{plan.network_of_rows_per_day / 1e9:,.0f} GB |",
         f"| joining all sums of all days, one core | {plan.join_hours:.2f} h |",
-        f"| memory for a camera, beside its rows | {plan.memory / 1e9:.2f} GB |",
+        f"| memory for a camera, in addition to its rows | {plan.memory / 1e9:.2f} GB |",
     ]
     return "\n".join(lines)
 
@@ -150,9 +152,9 @@ def main() -> None:
     parser.add_argument("--days", type=float, default=30)
     parser.add_argument("--price", type=float, default=1.0)
     parser.add_argument("--share", type=float, default=1.0)
-    wanted = vars(parser.parse_args())
-    measured = measure(wanted.pop("features"))
-    print(told(measured, planned(measured, **wanted), **wanted))
+    arguments = vars(parser.parse_args())
+    measured = measure(arguments.pop("features"))
+    print(plan_table(measured, planned(measured, **arguments), **arguments))
 
 
 if __name__ == "__main__":

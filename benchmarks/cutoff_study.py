@@ -1,6 +1,6 @@
 """The automatic cut-off: which rule does good where something distracts, and no harm where nothing does.
 
-Every rule reads the training sets alone: no label, no anomaly, nothing of the test. They are compared on the trials
+Every rule reads the training groups alone: no label, no anomaly, nothing of the test. They are compared on the trials
 for choosing of `benchmarks.quality.trials`; the reported ones are never looked at. A cell of the table is the mean
 change of average precision against no removal, over the trials of a data set.
 
@@ -25,8 +25,8 @@ from benchmarks.quality.run import mapped, scored
 from benchmarks.quality.table import markdown
 from benchmarks.quality.trials import DATA_SETS, Trial, trials
 from undistract import Focus, Moments, Spectrum
+from undistract._arrays import Floats
 from undistract.algebra import Projection
-from undistract.arrays import Floats
 from undistract.detect import quality
 from undistract.errors import EvidenceWarning
 
@@ -34,9 +34,9 @@ DETECTORS = ("kNN", "LOF", "isolation forest")
 Choice = tuple[Spectrum, int]  # and how many directions go
 
 
-def fixed(trial: Trial, cushion: float, cutoff: float) -> Choice:
+def fixed(trial: Trial, ridge: float, cutoff: float) -> Choice:
     """Remove what reads at least a fixed value."""
-    spectrum = _spectrum(trial.moments, cushion)
+    spectrum = _spectrum(trial.moments, ridge)
     return spectrum, int((spectrum.distraction >= cutoff).sum())
 
 
@@ -47,50 +47,50 @@ def debiased(trial: Trial) -> Choice:
 
 
 def permuted(trial: Trial) -> Choice:
-    """Remove what tells sets apart no better than permuted labels would, three standard deviations granted.
+    """Remove directions that separate groups no better than permuted labels would, three standard deviations granted.
 
-    Permuted set means differ by 1/n_m of the variance, an estimate on M - 1 degrees of freedom.
+    Permuted group means differ by 1/n_m of the variance, an estimate on M - 1 degrees of freedom.
     """
     spectrum = _spectrum(trial.moments, 0.1)
     evidence = spectrum.evidence
-    chance = (1 / evidence.pure_distractor - 1) * (1 + 3 * np.sqrt(2 / (evidence.n_sets - 1)))
+    chance = (1 / evidence.pure_distractor - 1) * (1 + 3 * np.sqrt(2 / (evidence.n_groups - 1)))
     return spectrum, _leading(_apart(spectrum, trial.moments) <= chance)
 
 
 def gap(trial: Trial) -> Choice:
     """Cut at the widest gap in 1 - λ, where that is at least 1.5 times and λ at least .8."""
     spectrum = _spectrum(trial.moments, 0.1)
-    rest = np.maximum(1 - spectrum.distraction[: spectrum.n_moving], 1e-300)
+    rest = np.maximum(1 - spectrum.distraction[: spectrum.n_varying], 1e-300)
     wide = np.where(rest[:-1] <= 0.2, rest[1:] / rest[:-1], 0.0)
     return spectrum, int(wide.argmax()) + 1 if wide.max(initial=0.0) >= 1.5 else 0
 
 
 def held_out(trial: Trial) -> Choice:
-    """Remove as many as still read .95 in the half of the sets that did not find them, on average of both halves."""
+    """Remove as many as still read .95 in the half of the groups that did not find them, on average of both halves."""
     spectrum = _spectrum(trial.moments, 0.1)
     counts = []
     for known, new in (trial.halves, trial.halves[::-1]):
-        filters = Spectrum.of(known, cushion=spectrum.cushion, absolute=True).filters
+        filters = Spectrum.of(known, ridge=spectrum.ridge, absolute=True).filters
         inside, all_of_it = (_variance(matrix, filters) for matrix in (new.within, new.total))
-        counts.append(_leading(inside / (all_of_it + spectrum.cushion * (filters**2).sum(axis=0)) >= 0.95))
+        counts.append(_leading(inside / (all_of_it + spectrum.ridge * (filters**2).sum(axis=0)) >= 0.95))
     return spectrum, int(np.mean(counts))
 
 
 def half_of_within(trial: Trial) -> Choice:
-    """Remove the most distracting directions until half of the variation inside sets is gone."""
+    """Remove the most distracting directions until half of the variation inside groups is gone."""
     spectrum = _spectrum(trial.moments, 0.1)
-    return spectrum, int((np.cumsum(spectrum.variation_inside) <= 0.5).sum())
+    return spectrum, int((np.cumsum(spectrum.within_share) <= 0.5).sum())
 
 
 def deflection(trial: Trial) -> Choice:
-    """Remove as many as make a stranger's energy stand out best from that of normal rows.
+    """Remove as many as make the energy of an anomaly most distinct from that of normal rows.
 
-    tr(P S) / √tr((P within)²), the signal S being what tells sets apart and a tenth of the mean variance everywhere.
+    tr(P S) / √tr((P within)²), the signal S being the between-group covariance plus a tenth of the mean variance.
     """
     spectrum, moments = _spectrum(trial.moments, 0.1), trial.moments
-    n_most = min(spectrum.n_moving - 1, moments.n_features // 2, 300)
+    n_most = min(spectrum.n_varying - 1, moments.n_features // 2, 300)
     basis = np.linalg.qr(spectrum.patterns[:, :n_most])[0]
-    signal = moments.between + spectrum.cushion * np.eye(moments.n_features)
+    signal = moments.between + spectrum.ridge * np.eye(moments.n_features)
     through = moments.within @ basis
     inside = basis.T @ through
     noise = [
@@ -111,14 +111,14 @@ def automatic(trial: Trial) -> Choice:
 
 RULES: Mapping[str, Callable[[Trial], Choice]] = {
     "nothing": lambda trial: (_spectrum(trial.moments, 0.1), 0),
-    "λ ≥ .95, cushion .1": lambda trial: fixed(trial, 0.1, 0.95),
-    "λ ≥ .9, cushion .1": lambda trial: fixed(trial, 0.1, 0.9),
-    "λ ≥ .9, cushion 1": lambda trial: fixed(trial, 1.0, 0.9),
-    "λ ≥ .8, cushion 1": lambda trial: fixed(trial, 1.0, 0.8),
+    "λ ≥ .95, ridge .1": lambda trial: fixed(trial, 0.1, 0.95),
+    "λ ≥ .9, ridge .1": lambda trial: fixed(trial, 0.1, 0.9),
+    "λ ≥ .9, ridge 1": lambda trial: fixed(trial, 1.0, 0.9),
+    "λ ≥ .8, ridge 1": lambda trial: fixed(trial, 1.0, 0.8),
     "de-biased λ ≥ .9": debiased,
     "permuted labels": permuted,
     "widest gap": gap,
-    "held-out sets": held_out,
+    "held-out groups": held_out,
     "half of within": half_of_within,
     "deflection": deflection,
     "automatic": automatic,
@@ -162,27 +162,27 @@ def table(results: pd.DataFrame) -> pd.DataFrame:
     return shown.rename_axis(columns=None)
 
 
-def unevenness(trial: Trial) -> float:
-    """Mean unevenness of the directions that read .95 at a cushion of .1, at least one of them."""
+def heterogeneity(trial: Trial) -> float:
+    """Mean heterogeneity of the directions that read .95 at a ridge of .1, at least one of them."""
     spectrum = _spectrum(trial.moments, 0.1)
-    return float(spectrum.unevenness[: max(1, int((spectrum.distraction >= 0.95).sum()))].mean())
+    return float(spectrum.heterogeneity[: max(1, int((spectrum.distraction >= 0.95).sum()))].mean())
 
 
 def unevenness_table(names: list[str]) -> pd.DataFrame:
-    """Give the range of unevenness over the trials of every data set and kind of feature."""
+    """Give the range of heterogeneity over the trials of every data set and kind of feature."""
     n_words = {"SMD": 2, "Ped": 2}  # rows and windows, frames and cells, are different features
     rows = [
-        (" ".join(trial.task.split()[: n_words.get(data, 1)]).rstrip(","), unevenness(trial))
+        (" ".join(trial.task.split()[: n_words.get(data, 1)]).rstrip(","), heterogeneity(trial))
         for data in names
         for trial in trials(data, "choose", 1)
     ]
-    found = pd.DataFrame(rows, columns=["data", "unevenness"]).groupby("data", sort=False).unevenness
+    found = pd.DataFrame(rows, columns=["data", "heterogeneity"]).groupby("data", sort=False).heterogeneity
     return pd.DataFrame({"least": found.min().map("{:.3f}".format), "most": found.max().map("{:.3f}".format)})
 
 
 @lru_cache(maxsize=2)
-def _spectrum(moments: Moments, cushion: float) -> Spectrum:
-    return Spectrum.of(moments, cushion=cushion)
+def _spectrum(moments: Moments, ridge: float) -> Spectrum:
+    return Spectrum.of(moments, ridge=ridge)
 
 
 def _leading(passes: np.ndarray) -> int:
@@ -195,7 +195,7 @@ def _variance(matrix: Floats, filters: Floats) -> Floats:
 
 
 def _apart(spectrum: Spectrum, moments: Moments) -> Floats:
-    """How far sets differ along each direction, as a multiple of what varies inside."""
+    """How far groups differ along each direction, as a multiple of what varies inside."""
     inside = np.maximum(spectrum.distraction, 1e-300)
     return _variance(moments.between, spectrum.filters) / inside
 
@@ -206,9 +206,9 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(DATA_SETS), choices=list(DATA_SETS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--table", action="store_true", help="do not run, only print the table")
-    parser.add_argument("--unevenness", action="store_true", help="print how unevenly sets vary, on each data set")
+    parser.add_argument("--heterogeneity", action="store_true", help="print how unevenly groups vary, on each data set")
     wanted = parser.parse_args()
-    if wanted.unevenness:
+    if wanted.heterogeneity:
         print(markdown(unevenness_table(wanted.data)))
         return
     if not wanted.table:

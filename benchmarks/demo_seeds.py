@@ -8,17 +8,17 @@ import warnings
 import numpy as np
 
 from undistract import EvidenceWarning, Focus
+from undistract.datasets import make_illuminated_digits
 from undistract.demo import NEIGHBOURS, compare, run_demo
-from undistract.sets import digits_under_light
 
 KINDS = ("raw", "focus", "clean")
 
 
 def weaker(amplitude, seed):
-    digits = digits_under_light(amplitude=amplitude, seed=seed)
+    digits = make_illuminated_digits(amplitude=amplitude, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        focus = Focus().fit_sets(digits.training)
+        focus = Focus().fit_groups(digits.training)
     return compare(NEIGHBOURS, digits, focus), focus.n_removed_
 
 

@@ -1,4 +1,4 @@
-"""What this package stands on: every library that it or one of its extras brings, with version, licence and reason.
+"""Dependencies: every library that it or one of its extras brings, with version, licence and reason.
 
     python -m benchmarks.dependencies > docs/dependencies.md
 
@@ -30,7 +30,7 @@ WHY = {
     "rich": "progress and tables in the shell",
     "pandas": "frames in and out",
     "polars": "frames in and out",
-    "pyarrow": "csv, Parquet and Feather, batch by batch",
+    "pyarrow": "Parquet and Feather, in batches",
     "pillow": "images",
     "av": "videos, packet by packet",
     "opencv-python-headless": "optical flow",
@@ -40,13 +40,14 @@ WHY = {
     "pyod": "other detectors, through an adapter",
     "dask": "moments by many workers",
     "distributed": "the workers",
-    "numba": "one compiled pass over many small sets",
+    "numba": "one compiled pass over many small groups",
     "matplotlib": "pictures of reports and of the demo",
-    "metric-learn": "a rival in benchmarks",
+    "metric-learn": "a baseline in benchmarks",
     "fastapi": "routes and their schema",
     "starlette": "requests and answers",
     "uvicorn": "the HTTP server",
-    "jinja2": "the review's page, escaped",
+    "jinja2": "the pages of the review and of the report, escaped",
+    "prometheus-client": "counters of the service, for Prometheus",
     "sqlalchemy": "the log of verdicts, in SQLite or PostgreSQL",
     "psycopg": "PostgreSQL",
     "playwright": "tests in a real browser",
@@ -60,6 +61,7 @@ WHY = {
     "sphinx-gallery": "its gallery",
     "myst-parser": "its pages are Markdown",
     "pytest": "tests",
+    "pytest-xdist": "tests on several cores",
     "hypothesis": "laws as tests",
     "import-linter": "the map of imports",
     "httpx": "tests talk to servers",
@@ -73,8 +75,8 @@ WHY = {
 
 INTRODUCTION = """
 Written by `python -m benchmarks.dependencies` from `pyproject.toml`, `constraints.txt` and the metadata of what is
-installed. Names in bold are asked for by us, the others come with them. Versions are those of `constraints.txt`, which
-`make` installs; a `pip install` elsewhere takes what fits `pyproject.toml`. Nothing of these libraries is in the
+installed. Names in bold are direct dependencies, the others come with them. Versions are those of `constraints.txt`,
+which `make` installs; a `pip install` elsewhere takes what fits `pyproject.toml`. Nothing of these libraries is in the
 repository, nor in the wheel. The wheels of `av` and `opencv-python-headless` bring FFmpeg along, under its own licence.
 """
 
@@ -92,8 +94,8 @@ class Found(NamedTuple):
 def direct() -> dict[str, list[Requirement]]:
     """Return what pyproject.toml asks for: "core" and each extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {"core": project["dependencies"], **project["optional-dependencies"]}
-    return {extra: [Requirement(one) for one in some] for extra, some in asked.items()}
+    requirements = {"core": project["dependencies"], **project["optional-dependencies"]}
+    return {extra: [Requirement(line) for line in lines] for extra, lines in requirements.items()}
 
 
 def names_of(requirements: list[Requirement]) -> set[str]:
@@ -176,7 +178,7 @@ def page() -> str:
     told = lambda one: f"**{one.name}**" if one.name in asked else one.name  # noqa: E731
     tidy = lambda words: re.sub(r"[|\n]", " ", words)  # noqa: E731
     lines = [
-        "# What it stands on",
+        "# Dependencies",
         "",
         *INTRODUCTION.strip().splitlines(),
         "",

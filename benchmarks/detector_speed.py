@@ -2,8 +2,8 @@
 
     python benchmarks/detector_speed.py [--rows 2000] [--features 64] [--window 100] [--stride 50]
 
-One process, one BLAS thread, equal rounds taken in turn, the smallest CPU time of each. The bias is a column
-of ones for everybody, so that all solve the same problem; the answers stand beside the times. liblinear runs
+One process, one BLAS thread, interleaved rounds, the smallest CPU time of each. The bias is a column
+of ones for every solver, so that all solve the same problem; the results are printed next to the times. liblinear runs
 with its default tolerance, and with one that brings it near the exact answer. Independent features are the
 easiest for it; features that go together are what real rows have.
 """
@@ -20,8 +20,8 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from undistract.detect.logistic import class_weights, with_one
-from undistract.detect.windows import Windows
+from undistract.detect._logistic import add_intercept, class_weights
+from undistract.detect.discriminative import Windows
 
 Fits = Callable[[], list[np.ndarray]]
 
@@ -56,8 +56,8 @@ def positives(rows: np.ndarray, windows: Windows, fits: list[np.ndarray]) -> np.
 
 
 def compare(title: str, X: np.ndarray, window: int, stride: int, rounds: int) -> None:
-    """Time all solvers in turns on one set of rows, and print the ratios."""
-    rows = with_one((X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean()))
+    """Time all solvers in turns on one group of rows, and print the ratios."""
+    rows = add_intercept((X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean()))
     windows = Windows(window, stride, None, 0.1, exact=True)
     runs = {
         "newton": ours(rows, windows),
@@ -92,13 +92,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, value in {"rows": 2000, "features": 64, "window": 100, "stride": 50, "rounds": 5}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     random = np.random.default_rng(0)
-    X = random.normal(size=(asked.rows, asked.features))
-    mixed = X @ random.normal(size=(asked.features, asked.features))
+    X = random.normal(size=(arguments.rows, arguments.features))
+    mixed = X @ random.normal(size=(arguments.features, arguments.features))
     with threadpool_limits(1):
-        compare("Independent features", X, asked.window, asked.stride, asked.rounds)
-        compare("Mixed features", mixed, asked.window, asked.stride, asked.rounds)
+        compare("Independent features", X, arguments.window, arguments.stride, arguments.rounds)
+        compare("Mixed features", mixed, arguments.window, arguments.stride, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """False alarms, promised and observed: does a threshold keep its word on contexts it never saw.
 
-Normal sets of real data are split at random, by set. The detector is the mean distance to the five nearest
+Normal groups of real data are split at random, by set. The detector is the mean distance to the five nearest
 known rows. Two ways to calibrate:
 
-    split    a third of the sets is known, a third calibrates, a third is new
+    split    a third of the groups is known, a third calibrates, a third is new
     cross    two thirds calibrate, each scored without its fold, and all are known when the last third comes
 
-A row of the table says what was promised, what came true on average over new sets, and how far sets differ.
+A row of the table has the promised rate, the observed one on average over new groups, and how far groups differ.
 
     python benchmarks/false_alarms.py [--splits 100] [--plot false_alarms.png] [data set ...]
 """
@@ -25,20 +25,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from undistract._optional import import_optional
 from undistract.detect.alarms import find_alarms
-from undistract.detect.budget import AlarmBudget
-from undistract.detect.calibration import relative_to_set, score_values
-from undistract.detect.conformal import Conformal, MostSets, benjamini_hochberg
-from undistract.detect.held_out import held_out_scores
-from undistract.detect.scores import Scores
-from undistract.detect.tail import Tail
-from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
-from undistract.extras import need
+from undistract.detect.base import Scores
+from undistract.detect.calibration import cross_val_scores, relative_to_group, score_values
+from undistract.detect.tails import Tail
+from undistract.detect.thresholds import (
+    AlarmBudget,
+    Conformal,
+    GroupQuantile,
+    Quantile,
+    Threshold,
+    ThresholdRule,
+    benjamini_hochberg,
+)
 
 Rows = NDArray[np.float64]
 NEIGHBOURS = 5
 RATE = 0.01
-DISCOVERY_RATE = 0.2  # with fewer than 1 / rate sets nothing can be discovered
+DISCOVERY_RATE = 0.2  # with fewer than 1 / rate groups nothing can be discovered
 DATA = Path(os.environ.get("UNDISTRACT_DATA", Path(__file__).parents[1] / ".." / "shared" / "data"))
 
 
@@ -68,33 +73,33 @@ DATA_SETS = ("SMD", "Yale", "Ped1", "Ped2", "MVTec", "COIL", "EMNIST")
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Each row's nearest distances to every set, so that any split is a lookup: ``distances`` (n, M, k)."""
+    """Each row's nearest distances to every group, so that any split is a lookup: ``distances`` (n, M, k)."""
 
     distances: Rows
     owner: NDArray[np.intp]
 
     @classmethod
-    def of(cls, sets: list[Rows]) -> Neighbours:
-        """Measure every row against every set."""
-        near = [NearestNeighbors(n_neighbors=NEIGHBOURS, algorithm="brute").fit(one) for one in sets]
-        X = np.concatenate(sets)
+    def of(cls, groups: list[Rows]) -> Neighbours:
+        """Measure every row against every group."""
+        near = [NearestNeighbors(n_neighbors=NEIGHBOURS, algorithm="brute").fit(one) for one in groups]
+        X = np.concatenate(groups)
         distances = np.stack([model.kneighbors(X)[0] for model in near], axis=1)
-        return cls(distances, np.repeat(np.arange(len(sets)), [len(one) for one in sets]))
+        return cls(distances, np.repeat(np.arange(len(groups)), [len(one) for one in groups]))
 
     def rows(self, number: int) -> NDArray[np.intp]:
-        """Give the rows of a set, by number: what the detector is asked about."""
+        """Return the rows of a group, by number."""
         return np.flatnonzero(self.owner == number)
 
     def fit_score(self, known: list[Rows], held_out: Rows) -> Rows:
         """Score rows, given by number, by the mean distance to their nearest known rows."""
-        sets = self.owner[[int(rows[0]) for rows in known]]
-        near = self.distances[held_out.astype(int)][:, sets].reshape(len(held_out), -1)
+        groups = self.owner[[int(rows[0]) for rows in known]]
+        near = self.distances[held_out.astype(int)][:, groups].reshape(len(held_out), -1)
         return np.asarray(np.partition(near, NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS].mean(axis=1))
 
 
-def all_rows_alike(sets: Sequence[ArrayLike | Scores]) -> Threshold:
-    """Set the threshold as if the sets were one: the usual mistake."""
-    return Quantile(RATE)([np.concatenate([score_values(one) for one in sets])])
+def all_rows_alike(groups: Sequence[ArrayLike | Scores]) -> Threshold:
+    """Set the threshold as if the groups were one: the usual mistake."""
+    return Quantile(RATE)([np.concatenate([score_values(one) for one in groups])])
 
 
 def rows_that_alarm(threshold: Threshold, scores: Rows) -> float:
@@ -119,7 +124,7 @@ def any_discovery(threshold: Threshold, scores: Rows) -> float:
 
 @dataclass(frozen=True)
 class Contender:
-    """A rule, what it promises, and how its false alarms on a new normal set are counted."""
+    """A rule, what it promises, and how its false alarms on a new normal group are counted."""
 
     name: str
     rule: ThresholdRule
@@ -128,7 +133,7 @@ class Contender:
     count: Callable[[Threshold, Rows], float] = rows_that_alarm
 
     def observe(self, calm: list[Rows], new: list[Rows]) -> list[float]:
-        """Calibrate, and count the false alarms of each new set."""
+        """Calibrate, and count the false alarms of each new group."""
         threshold = self.rule([self.prepare(one) for one in calm])
         return [self.count(threshold, self.prepare(one)) for one in new]
 
@@ -136,35 +141,35 @@ class Contender:
 CONTENDERS = (
     Contender("all rows alike", all_rows_alike),
     Contender("Quantile", Quantile(RATE)),
-    Contender("Quantile, relative", Quantile(RATE), prepare=relative_to_set),
+    Contender("Quantile, relative", Quantile(RATE), prepare=relative_to_group),
     Contender("Conformal", Conformal(RATE)),
-    Contender("Conformal, relative", Conformal(RATE), prepare=relative_to_set),
-    Contender("Conformal, lone rows", Conformal(RATE, whole_sets=False)),
-    Contender("MostSets, other sets", MostSets(RATE, share=0.8), promised=0.2, count=too_many),
+    Contender("Conformal, relative", Conformal(RATE), prepare=relative_to_group),
+    Contender("Conformal, lone rows", Conformal(RATE, whole_groups=False)),
+    Contender("GroupQuantile, other groups", GroupQuantile(RATE, share=0.8), promised=0.2, count=too_many),
     Contender("Tail", Tail(RATE / 10, share=0.1), promised=RATE / 10),
     Contender("AlarmBudget, alarms", AlarmBudget(1, rows_per_day=200), promised=1 / 200, count=alarms_per_row),
-    Contender("discoveries, sets", Conformal(RATE), promised=DISCOVERY_RATE, count=any_discovery),
+    Contender("discoveries, groups", Conformal(RATE), promised=DISCOVERY_RATE, count=any_discovery),
 )
 
 
 def splits(near: Neighbours, way: str, n_splits: int) -> Iterator[tuple[list[Rows], list[Rows]]]:
-    """Give calibration scores and new scores, per set, for random splits by set."""
-    sets = [near.rows(number).astype(float) for number in range(near.owner.max() + 1)]
+    """Give calibration scores and new scores, per group, for random splits by set."""
+    groups = [near.rows(number).astype(float) for number in range(near.owner.max() + 1)]
     rng = np.random.default_rng(0)
     for seed in range(n_splits):
-        known, calm, new = ([sets[n] for n in part] for part in np.array_split(rng.permutation(len(sets)), 3))
+        known, calm, new = ([groups[n] for n in part] for part in np.array_split(rng.permutation(len(groups)), 3))
         if way == "split":
             yield [near.fit_score(known, one) for one in calm], [near.fit_score(known, one) for one in new]
         else:
             both = [*known, *calm]
             yield (
-                held_out_scores(lambda known: partial(near.fit_score, known), both, seed=seed),
+                cross_val_scores(lambda known: partial(near.fit_score, known), both, seed=seed),
                 [near.fit_score(both, one) for one in new],
             )
 
 
 def observe(near: Neighbours, way: str, n_splits: int) -> dict[str, Rows]:
-    """Give each contender's rate of false alarms, (n_splits, new sets)."""
+    """Give each contender's rate of false alarms, (n_splits, new groups)."""
     found: dict[str, list[list[float]]] = {one.name: [] for one in CONTENDERS}
     for calm, new in splits(near, way, n_splits):
         for one in CONTENDERS:
@@ -174,7 +179,7 @@ def observe(near: Neighbours, way: str, n_splits: int) -> dict[str, Rows]:
 
 def print_table(name: str, near: Neighbours, results: dict[str, dict[str, Rows]]) -> None:
     """Print what was promised and what came true, in percent."""
-    print(f"\n{name}: {near.owner.max() + 1} sets, {len(near.owner)} rows")
+    print(f"\n{name}: {near.owner.max() + 1} groups, {len(near.owner)} rows")
     heads = "".join(f" | {way:>6} {'±':>4} {'median':>6} {'9 in 10':>7} {'worst':>6}" for way in WAYS)
     print(f"{'percent':22} {'promised':>8}{heads}")
     for one in CONTENDERS:
@@ -188,8 +193,8 @@ def print_table(name: str, near: Neighbours, results: dict[str, dict[str, Rows]]
 
 
 def plot(results: dict[str, dict[str, dict[str, Rows]]], path: Path) -> None:
-    """Draw each 1 % rule on each data set: the mean, the range of nine sets in ten, and the worst set."""
-    plt = need("matplotlib.pyplot", extra="plot", to="Drawing plots")
+    """Draw each 1 % rule on each data set: the mean, the range of nine groups in ten, and the worst set."""
+    plt = import_optional("matplotlib.pyplot", extra="plot", to="Drawing plots")
     names = ("all rows alike", "Quantile", "Quantile, relative", "Conformal", "Conformal, relative")
     places, colours = np.arange(len(results)), plt.cm.viridis(np.linspace(0, 0.9, len(names)))
     figure, panels = plt.subplots(len(WAYS), figsize=(8, 6), sharex=True, sharey=True, layout="constrained")
@@ -203,12 +208,12 @@ def plot(results: dict[str, dict[str, dict[str, Rows]]], path: Path) -> None:
             axes.vlines(places + shift, 0, [one.max() for one in rates], color=colour, linewidth=1)
             axes.plot(places + shift, [one.mean() for one in rates], "o", color=colour, label=name)
         axes.set_title(f"calibration: {way}", fontsize=10, loc="left")
-        axes.set_ylabel("rows of new normal sets\nthat alarm, percent")
+        axes.set_ylabel("rows of new normal groups\nthat alarm, percent")
     axes.set_yscale("symlog", linthresh=2)
     axes.set_yticks([0, 0.5, 1, 1.5, 2, 5, 10, 100], ["0", "0.5", "1", "1.5", "2", "5", "10", "100"])
     axes.set_ylim(0, 100)
     axes.set_xticks(places, list(results))
-    figure.suptitle("1 % promised. Dot: mean over new sets; bar: nine sets in ten; line: the worst", fontsize=10)
+    figure.suptitle("1 % promised. Dot: mean over new groups; bar: nine groups in ten; line: the worst", fontsize=10)
     figure.legend(*axes.get_legend_handles_labels(), ncols=5, fontsize=8, frameon=False, loc="outside lower center")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -1,4 +1,4 @@
-"""Mutated model files by the thousand: each is refused in words, or is a model that works.
+"""Mutated model files by the thousand: each raises a clear error, or is a model that works.
 
     python -m benchmarks.model_file_mutations --files 20000
 
@@ -42,13 +42,13 @@ class Campaign:
         for number, thing in enumerate(originals.values()):
             path = save(thing, Path(folder) / str(number))
             self._files.append((path.read_bytes(), *read_container(path)))
-            self._use(path)  # so that every import is done before somebody watches
+            self._use(path)  # so that every import is done before the calls are watched
         self._phase = "nothing"
         self._ran = []
         sys.addaudithook(self._audit)
 
     def run(self, n_files, *, how, seed):
-        """Try so many mutations, and count how each ended."""
+        """Try this number of mutations, and count how each ended."""
         rng = np.random.default_rng(seed)
         counts = Counter()
         for number in range(n_files):

@@ -1,9 +1,9 @@
-"""UCSD Ped2 from its video files alone: strange frames found before and after taking out what distracts.
+"""UCSD Ped2 from its video files alone: anomalous frames found before and after removal of the nuisance.
 
     python -m benchmarks.ped2 --data DIR                 the table of docs/video.md
     python -m benchmarks.ped2 --data DIR --choose        Ped1 instead: where the defaults were chosen
 
-Normal clips are the sets (16 of Ped2, 34 of Ped1, another camera); strangeness is the mean distance to the ten nearest
+Normal clips are the groups (16 of Ped2, 34 of Ped1, another camera); the score is the mean distance to the ten nearest
 of at most 3000 normal frames of the camera under test. Speed is frames per second of one core, decoding included;
 the camera gives 10.
 """
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from undistract import Focus
+from undistract._optional import import_optional
 from undistract.detect import NearestDetector, quality
 from undistract.errors import EvidenceWarning
-from undistract.extras import need
 from undistract.features import make_extractor
-from undistract.sets.cache import RowCache
-from undistract.sets.videos import video_set
+from undistract.sources.cache import RowCache
+from undistract.sources.videos import video_source
 
 REPORTED = ("pixels", "gradients", "cells", "flow")
 CHOICES = (
@@ -59,7 +59,7 @@ def labels(data: Path, camera: str) -> list[Any]:
 
 
 def auroc(normal: Any, tests: list[Any], truth: Any, focus: Focus | None) -> float:
-    """Return how well distances to normal frames rank the strange ones above the rest, over all test frames."""
+    """Return how well distances to normal frames rank the anomalous ones above the others, over all test frames."""
     turned = [rows if focus is None else focus.transform(rows) for rows in (normal, *tests)]
     detector = NearestDetector().fit(turned[0])
     return quality(np.concatenate([detector.anomaly_score(rows) for rows in turned[1:]]), truth).auroc
@@ -70,7 +70,7 @@ def measure(spec: str, data: Path, camera: str, others: str, every: int, cache: 
     extract = make_extractor(spec)
 
     def rows(name: str, part: str) -> list[Any]:
-        return [video_set(clip, extract, cache=cache).rows for clip in clips(data, name, part, every)]
+        return [video_source(clip, extract, cache=cache).rows for clip in clips(data, name, part, every)]
 
     started = time.process_time()
     tests = rows(camera, "test")
@@ -80,8 +80,8 @@ def measure(spec: str, data: Path, camera: str, others: str, every: int, cache: 
     normal = np.concatenate(own)
     normal = normal[np.random.default_rng(0).permutation(len(normal))[:MOST_ROWS]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # few sets and many features are the subject here
-        from_own, from_other = Focus().fit_sets(own), Focus().fit_sets(other)
+        warnings.simplefilter("ignore", EvidenceWarning)  # few groups and many features are the subject here
+        from_own, from_other = Focus().fit_groups(own), Focus().fit_groups(other)
     return {
         "features": normal.shape[1],
         "before": auroc(normal, tests, truth, None),
@@ -96,8 +96,8 @@ def measure(spec: str, data: Path, camera: str, others: str, every: int, cache: 
 def table(camera: str, others: str, lines: list[tuple[str, dict[str, Any]]]) -> str:
     """Write the measurements as a table of Markdown."""
     head = (
-        f"| extractor | features | AUROC before | after, sets of {camera} (removed) "
-        f"| after, sets of {others} (removed) | frames per second |\n|---|---|---|---|---|---|"
+        f"| extractor | features | AUROC before | after, groups of {camera} (removed) "
+        f"| after, groups of {others} (removed) | frames per second |\n|---|---|---|---|---|---|"
     )
     rows = (
         f"| `{spec}` | {m['features']} | {m['before']:.3f} | {m['after']:.3f} ({m['removed']}) "
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keep rows here (the speed is then that of the cache)")
     parser.add_argument("specs", nargs="*", help="extractors; a list of our own unless given")
     options = parser.parse_args()
-    need("cv2", extra="video", to="Optical flow").setNumThreads(1)
+    import_optional("cv2", extra="video", to="Optical flow").setNumThreads(1)
     camera, others = ("ped1", "ped2") if options.choose else ("ped2", "ped1")
     cache = RowCache(options.cache) if options.cache else None
     lines = []

@@ -13,12 +13,12 @@ import numpy as np
 
 from benchmarks.ped2 import clips, labels
 from undistract import Focus
+from undistract._optional import import_optional
 from undistract.detect import FocusDetector, Scores, find_alarms
 from undistract.errors import EvidenceWarning
-from undistract.extras import need
 from undistract.features import make_extractor
-from undistract.report.render import render_video
-from undistract.sets.videos import read_frames, video_set
+from undistract.report.video import render_video
+from undistract.sources.videos import read_frames, video_source
 
 
 def main() -> None:
@@ -31,13 +31,13 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, required=True)
     options = parser.parse_args()
     extract = make_extractor(options.features)
-    calm = [video_set(clip, extract).rows for clip in clips(options.data, "ped2", "train")]
+    calm = [video_source(clip, extract).rows for clip in clips(options.data, "ped2", "train")]
     owner = np.repeat(np.arange(len(calm)), [len(rows) for rows in calm])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # sixteen sets are few for so many features
-        watch = FocusDetector(Focus()).fit(np.concatenate(calm), sets=owner)
+        warnings.simplefilter("ignore", EvidenceWarning)  # sixteen groups are few for so many features
+        watch = FocusDetector(Focus()).fit(np.concatenate(calm), groups=owner)
     path = clips(options.data, "ped2", "test")[options.clip - 1]
-    clip = video_set(path, extract)
+    clip = video_source(path, extract)
     rows, times = clip.rows, clip.times
     scores = Scores(clip.name, watch.anomaly_score(rows), times)
     alarms = find_alarms(scores, watch.threshold_, gap=5)
@@ -47,7 +47,9 @@ def main() -> None:
     threshold = watch.threshold_.value
     render_video(path, times, scores.values, save=options.save, threshold=threshold, alarms=alarms, ignored_share=share)
     frames = np.concatenate([some for some, _ in read_frames(options.save)])
-    need("cv2", extra="video", to="Writing pictures").imwrite(str(options.picture), frames[options.frame][..., ::-1])
+    import_optional("cv2", extra="video", to="Writing pictures").imwrite(
+        str(options.picture), frames[options.frame][..., ::-1]
+    )
     strange = np.flatnonzero(labels(options.data, "ped2")[options.clip - 1])
     print(f"alarms {[(alarm.start, alarm.stop) for alarm in alarms]}, ignored {share.min():.2f} to {share.max():.2f}")
     print(f"strange by the labels: {strange.min()} to {strange.max()} of {len(rows)} frames")

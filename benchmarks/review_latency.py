@@ -1,8 +1,8 @@
-"""How long a person waits: from the key press to the list that is ranked anew, through a real browser.
+"""How long a person waits: from the key press to the newly ranked list, through a real browser.
 
     python -m benchmarks.review_latency [--rows 10000] [--features 512] [--answers 40]
 
-A server process reviews one set; Chromium presses f again and again. The time ends when the page shows the list that
+A server process reviews one group; Chromium presses f again and again. The time ends when the page shows the list that
 has learned from the answer. Beside it the same time for relearning and ranking alone, in this process; what is left is
 the way through server, log and page. The limit is 1 s at the 95th percentile on an idle machine.
 """
@@ -23,8 +23,8 @@ from uuid import uuid4
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from undistract import EvidenceWarning, FeatureSet, Model, learn, read_sets, score
-from undistract.workflow.desk import Desk
+from undistract import EvidenceWarning, Model, Source, learn, read_sources, score
+from undistract.review.session import ReviewSession
 
 # Waits in the page itself: Playwright looks only twice a second after a while.
 RANKED = """number => new Promise(done => {
@@ -46,13 +46,13 @@ def write(folder: Path, n_rows: int, n_features: int) -> tuple[Path, Path]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        model = learn([FeatureSet(str(number), rows(ROWS_OF_SET)) for number in range(N_SETS)])
+        model = learn([Source(str(number), rows(ROWS_OF_SET)) for number in range(N_SETS)])
     seen = rows(n_rows)
     odd = rng.choice(n_rows, n_rows // 50, replace=False)
     seen[odd] += 3 * rng.normal(size=(len(odd), 1)) * distractors[rng.integers(N_DISTRACTORS, size=len(odd))]
     np.save(folder / "seen.npy", seen)
     model.save(folder / "model.focus")
-    score(read_sets(folder / "seen.npy"), model).save(folder / "seen.scores")
+    score(read_sources(folder / "seen.npy"), model).save(folder / "seen.scores")
     return folder / "seen.scores", folder / "model.focus"
 
 
@@ -91,14 +91,14 @@ def through_the_browser(scores: Path, model: Path, n_answers: int) -> np.ndarray
 def alone(scores: Path, model: Path, n_answers: int) -> tuple[np.ndarray, np.ndarray]:
     """Relearn and rank without server and page; gives the seconds until the list, and until every row is scored."""
     lists, everything = [], []
-    with Desk.open(
+    with ReviewSession.open(
         scores, model=model, data=[scores.with_suffix(".npy")], store=scores.with_name("alone.review")
     ) as desk:
         for _ in range(n_answers):
             version = desk.queue(0, 1)["version"]
             first = desk.queue(0, 1)["items"][0]["id"]
             start = time.perf_counter()
-            event = desk.record({"key": str(uuid4()), "item": first, "answer": "familiar"})["event"]
+            event = desk.record({"key": str(uuid4()), "item": first, "answer": "false_alarm"})["event"]
             while desk.queue(0, 1)["learned"] < event:
                 desk.wait(version, event, 1)
             lists.append(time.perf_counter() - start)
@@ -112,14 +112,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--features", type=int, default=512)
     parser.add_argument("--answers", type=int, default=40)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        scores, model = write(Path(folder), asked.rows, asked.features)
+        scores, model = write(Path(folder), arguments.rows, arguments.features)
         removed = Model.load(model).focus.n_removed_
-        measured = {"through the browser, to the list": through_the_browser(scores, model, asked.answers)}
-        measured["alone, to the list"], measured["alone, every row"] = alone(scores, model, asked.answers)
+        measured = {"through the browser, to the list": through_the_browser(scores, model, arguments.answers)}
+        measured["alone, to the list"], measured["alone, every row"] = alone(scores, model, arguments.answers)
     print(
-        f"{asked.rows} rows of {asked.features} features, {asked.answers} answers, {removed} directions ignored before"
+        f"{arguments.rows} rows of {arguments.features} features, {arguments.answers} answers, "
+        f"{removed} directions ignored before"
     )
     for name, seconds in measured.items():
         half, most, worst = np.percentile(seconds, [50, 95, 100])

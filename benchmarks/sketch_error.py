@@ -3,9 +3,9 @@
     python -m benchmarks.sketch_error [--seeds 3] [--sizes 32 64 128 256 512] [--data silhouettes Yale ...]
     python -m benchmarks.sketch_error --cost [--features 20000] [--sizes 64 256]
 
-Real data: silhouettes under light (784 features, about 960 sets) and faces under real light (2016 features, 28 sets).
+Real data: silhouettes under light (784 features, 960 groups) and faces under real light (2016 features, 28 people).
 Drawn data, 1500 features: spectra that fall off fast, slowly or not at all, under a light of two directions; 20 strange
-rows hide among 200 of a new set. One line of CSV for each seed, size and share of the dropped mass that is given back;
+rows hide among 200 of a new group. One line of CSV for each seed, size and share of the dropped mass that is restored;
 `benchmarks/results/sketch_error.csv` keeps them, docs/sketch.md shows their medians (`--table FILE` prints it).
 Run with one BLAS thread: OMP_NUM_THREADS=1.
 """
@@ -32,9 +32,9 @@ from sklearn.metrics import average_precision_score
 
 from benchmarks.quality.trials import DATA, Test, yale
 from undistract import EvidenceWarning, Moments, NearestDetector, SketchedMoments, Spectrum
-from undistract.algebra import Projection, cut
-from undistract.algebra.sketched_spectrum import sketched_cut, sketched_spectrum
-from undistract.sets.silhouettes import silhouettes_under_light
+from undistract.algebra import Projection, select_directions
+from undistract.algebra.sketch import sketched_cut, sketched_spectrum
+from undistract.datasets.silhouettes import make_illuminated_silhouettes
 
 Rows = NDArray[Any]
 SHARES = (0.0, 0.5, 1.0)
@@ -48,18 +48,18 @@ DECAYS = {
 
 @dataclass(frozen=True)
 class Found:
-    """One sketch beside all rows."""
+    """One sketch compared with all rows."""
 
     data: str
     seed: int
     size: int
     given_back: float
-    held: float  # share of the variation inside sets
-    error: float  # ‖within - BᵀB‖₂, in cushions
-    dropped: float  # what the sketch says of it, in cushions
-    bound: float  # what theory says of it, in cushions
+    held: float  # share of the variation inside groups
+    error: float  # ‖within - BᵀB‖₂, in ridges
+    dropped: float  # as the sketch reports it, in ridges
+    bound: float  # the bound of theory, in ridges
     removed_exact: int
-    removed: int  # what surely passes the cut-off, whatever the sketch dropped
+    removed: int  # directions above the cut-off for any dropped part
     freely: int  # what passes it by the sketch's own values
     angle: float  # between the removed patterns of all rows and as many of the sketch, the largest, in degrees
     difference: float  # of distraction, the largest of those that all rows remove and the next ten
@@ -79,17 +79,17 @@ def drawn(decay: str, seed: int) -> tuple[dict[Any, Rows], Test, int]:
         own = (rng.normal(size=(n, WIDTH)) + 2 * rng.normal(size=WIDTH)) * scale
         return own @ mix + rng.normal(size=(n, 2)) @ light
 
-    sets = {m: rows(N_ROWS) for m in range(N_SETS)}
+    groups = {m: rows(N_ROWS) for m in range(N_SETS)}
     test = rows(220)
     # Strange rows leave their set along a direction of the data.
     test[200:] += 0.7 * np.sqrt((scale**2).sum()) * np.linalg.qr(rng.normal(size=(WIDTH, 1)))[0].T
-    return sets, Test(test, np.arange(220) >= 200), 10
+    return groups, Test(test, np.arange(220) >= 200), 10
 
 
 def real(data: str, n_seeds: int) -> Iterator[tuple[int, dict[Any, Rows], tuple[Test, ...], int]]:
     if data == "silhouettes":
         for seed in range(n_seeds):
-            lights = silhouettes_under_light(data=DATA, normal=5, odd=54, n_hidden=20, seed=seed)
+            lights = make_illuminated_silhouettes(data=DATA, normal=5, odd=54, n_hidden=20, seed=seed)
             yield seed, {one.name: one.rows for one in lights.training}, (Test(lights.test, lights.is_anomaly),), 10
         return
     with np.load(DATA / "yale_faces" / "extended_yale_b_48x42.npz", allow_pickle=False) as file:
@@ -109,13 +109,13 @@ def precision(project: Any, tests: tuple[Test, ...], n_neighbors: int) -> float:
 
 
 def compared(
-    data: str, seed: int, sets: dict[Any, Rows], tests: tuple[Test, ...], k: int, sizes: list[int]
+    data: str, seed: int, groups: dict[Any, Rows], tests: tuple[Test, ...], k: int, sizes: list[int]
 ) -> Iterator[Found]:
     start = time.process_time()
-    moments = Moments.of(sets)
+    moments = Moments.of(groups)
     exact = Spectrum.of(moments)
     seconds = time.process_time() - start
-    decision = cut(exact)
+    decision = select_directions(exact)
     n_removed = max(decision.n_removed, 2)  # where nothing goes, the first two are compared all the same
     raw = precision(lambda X: X, tests, k)
     best = precision(Projection.of(exact, decision.n_removed), tests, k)
@@ -124,14 +124,14 @@ def compared(
         if 2 * size > moments.n_features:  # larger than the matrix itself
             continue
         start = time.process_time()
-        sketch = SketchedMoments.of(sets, size=size)
+        sketch = SketchedMoments.of(groups, size=size)
         sketched_spectrum(sketch)
         ratio = (time.process_time() - start) / seconds
-        error = float(np.linalg.eigvalsh(within - sketch.rows_inside.T @ sketch.rows_inside)[-1])
+        error = float(np.linalg.eigvalsh(within - sketch.rows_within.T @ sketch.rows_within)[-1])
         for share in SHARES:
             spectrum = sketched_spectrum(sketch, compensation=share)
-            made = sketched_cut(sketch, spectrum) if share == 0.5 else cut(spectrum)
-            freely = cut(spectrum).n_removed
+            made = sketched_cut(sketch, spectrum) if share == 0.5 else select_directions(spectrum)
+            freely = select_directions(spectrum).n_removed
             depth = min(n_removed + 10, len(spectrum.distraction), len(exact.distraction))
             n_angle = min(n_removed, len(spectrum.distraction))
             angles = subspace_angles(exact.patterns[:, :n_angle], spectrum.patterns[:, :n_angle])
@@ -140,10 +140,10 @@ def compared(
                 seed,
                 size,
                 share,
-                sketch.held,
-                error / spectrum.cushion,
-                sketch.dropped / spectrum.cushion,
-                sketch.bound / spectrum.cushion,
+                sketch.retained,
+                error / spectrum.ridge,
+                sketch.dropped / spectrum.ridge,
+                sketch.bound / spectrum.ridge,
                 decision.n_removed,
                 made.n_removed,
                 freely,
@@ -175,18 +175,18 @@ def cost(n_features: int, sizes: list[int]) -> None:
     )
     print("| size | CPU a row, against dsyrk alone | solve, s | sketch, GB | peak while summing, GB |")
     print("| --- | --- | --- | --- | --- |")
-    sets = np.split(X, 16)
+    groups = np.split(X, 16)
     for size in sizes:
         start = time.process_time()
-        sketch = SketchedMoments.of(sets, size=size)
+        sketch = SketchedMoments.of(groups, size=size)
         ratio = (time.process_time() - start) / n_rows / per_row
         start = time.process_time()
         sketched_spectrum(sketch)
         solve = time.process_time() - start
-        held = sum(part.rows.nbytes for part in (sketch.inside, sketch.apart)) / 1e9
+        held = sum(part.rows.nbytes for part in (sketch.within_sketch, sketch.between_sketch)) / 1e9
         del sketch
         tracemalloc.start()
-        SketchedMoments.of(sets, size=size)
+        SketchedMoments.of(groups, size=size)
         peak = tracemalloc.get_traced_memory()[1] / 1e9
         tracemalloc.stop()
         print(f"| {size} | {ratio:.3g} | {solve:.3g} | {held:.3g} | {peak:.3g} |", flush=True)
@@ -197,7 +197,7 @@ def table(path: str) -> None:
     with Path(path).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     print(
-        "| data | size | holds | error, cushions: measured, said, theory | removed: all rows, sketch, unguarded |",
+        "| data | size | holds | error, ridges: measured, said, theory | removed: all rows, sketch, unguarded |",
         end="",
     )
     print(" angle: none, half, all given back | Δλ: none, half, all | precision: raw, all rows, sketch | CPU ratio |")
@@ -241,12 +241,12 @@ def main() -> None:
         writer.writeheader()
         for data in wanted.data:
             cases: Any = (
-                ((seed, sets, (test,), k) for seed in range(wanted.seeds) for sets, test, k in [drawn(data, seed)])
+                ((seed, groups, (test,), k) for seed in range(wanted.seeds) for groups, test, k in [drawn(data, seed)])
                 if data in DECAYS
                 else real(data, wanted.seeds)
             )
-            for seed, sets, tests, k in cases:
-                for found in compared(data, seed, sets, tests, k, wanted.sizes):
+            for seed, groups, tests, k in cases:
+                for found in compared(data, seed, groups, tests, k, wanted.sizes):
                     writer.writerow(asdict(found))
                 file.flush()
                 print(f"{data}, seed {seed}: done", file=sys.stderr, flush=True)

@@ -30,7 +30,7 @@ def change_by_data(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_data(results: pd.DataFrame) -> pd.DataFrame:
-    """Do the same for the page, with intervals over seeds where there are several, and a mean over detectors."""
+    """Do the same for the page, with intervals over several seeds, and a mean over detectors."""
     change = change_by_data(results)
     table = change.map(signed).assign(mean=change.mean(axis=1).map(signed))
     for (data, detector), found in _reported(results).groupby(["data", "detector"]):
@@ -67,9 +67,9 @@ def rules(study: pd.DataFrame) -> pd.DataFrame:
 
 
 def few(study: pd.DataFrame) -> pd.DataFrame:
-    """Give what a forced cut-off does to reported trials whose sets are few: mean, and the largest harm it does."""
+    """Give what a forced cut-off does to reported trials whose groups are few: mean, and the largest harm it does."""
     found = study[(study.part == "report") & study.forced.notna()]
-    place = ["data", "n_sets"]
+    place = ["data", "n_groups"]
     values = found.pivot(index=[*place, "task", "seed", "detector"], columns="rule", values="average_precision")
     values = values.groupby([*place, "task", "detector"]).mean()
     harm = values.sub(values["nothing"], axis=0).groupby(place).min()

@@ -1,9 +1,9 @@
 """The automatic strength of the soft removal: which rule loses nothing where the hard one is right, and where it wins.
 
-Every rule reads the training sets alone: no label, no anomaly, nothing of the test. All of them shrink the patterns
+Every rule reads the training groups alone: no label, no anomaly, nothing of the test. All of them shrink the patterns
 that `Focus` removes by itself; they differ in how much. They are compared on the trials for choosing of
-`benchmarks.quality.trials`. What was chosen is then shown on reported trials with few of their sets, where a cut-off is
-forced on them.
+`benchmarks.quality.trials`. The chosen rule is then measured on reported trials with few of their groups and a
+forced cut-off.
 
     python -m benchmarks.strength_study
     python -m benchmarks.strength_study --part report --few 3 10 --cutoff 0.95 --rules nothing hard automatic
@@ -27,21 +27,20 @@ from benchmarks.quality.methods import Learned
 from benchmarks.quality.run import mapped, scored
 from benchmarks.quality.trials import DATA_SETS, PARTS, Trial, trials
 from undistract import Focus, Moments, Spectrum
+from undistract._arrays import Floats
 from undistract.algebra import Projection
-from undistract.algebra.soft_filter import SoftFilter
-from undistract.algebra.strength import strengths
-from undistract.arrays import Floats
+from undistract.algebra.shrinkage import ShrinkageFilter, strengths
 from undistract.detect import quality
 from undistract.errors import EvidenceWarning, InputError
 
 DETECTORS = ("kNN", "LOF", "isolation forest")
 SAVED = Path(__file__).parent / "results" / "strength_study.csv"
-STEP = ["task", "part", "seed", "n_sets", "forced", "rule"]  # what is run, and skipped, as one
+STEP = ["task", "part", "seed", "n_groups", "forced", "rule"]  # what is run, and skipped, as one
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a rule may read: the spectrum, how many directions go, and both halves of the sets."""
+    """What a rule may read: the spectrum, how many directions go, and both halves of the groups."""
 
     spectrum: Spectrum
     n_removed: int
@@ -49,27 +48,27 @@ class Case:
 
     @property
     def inside(self) -> Floats:
-        """Variation inside sets that each removed pattern carries, (r,); within = Σ λ a aᵀ."""
+        """Variation inside groups that each removed pattern carries, (r,); within = Σ λ a aᵀ."""
         n = self.n_removed
         return self.spectrum.distraction[:n] * (self.spectrum.patterns[:, :n] ** 2).sum(axis=0)
 
     @property
     def apart(self) -> Floats:
-        """What is granted to the difference of sets along each removed pattern, de-biased, (r,)."""
+        """What is granted to the difference of groups along each removed pattern, de-biased, (r,)."""
         n = self.n_removed
         clean = self.spectrum.debiased[:n]
         length = (self.spectrum.patterns[:, :n] ** 2).sum(axis=0)
-        cushion = self.spectrum.cushion * (self.spectrum.filters[:, :n] ** 2).sum(axis=0)
-        return length * cushion + self.inside * (1 - clean) / clean
+        ridge = self.spectrum.ridge * (self.spectrum.filters[:, :n] ** 2).sum(axis=0)
+        return length * ridge + self.inside * (1 - clean) / clean
 
     @property
     def kept(self) -> tuple[float, float]:
-        """Mean over what is kept: variation inside sets, and what tells them apart with the cushion."""
+        """Mean over what is kept: variance within groups, and between groups plus the ridge."""
         spectrum = self.spectrum
         assert spectrum.variances is not None
         n_kept = spectrum.n_features - self.n_removed
         inside = (spectrum.variances.within - self.inside.sum()) / n_kept
-        apart = (spectrum.variances.total - spectrum.variances.within) / n_kept + spectrum.cushion
+        apart = (spectrum.variances.total - spectrum.variances.within) / n_kept + spectrum.ridge
         return max(inside, 1e-300), max(apart, 1e-300)
 
 
@@ -79,12 +78,12 @@ def fixed(case: Case, strength: float) -> Floats:
 
 
 def level(case: Case) -> Floats:
-    """Shrink until what is left varies inside sets as much as a kept direction does."""
+    """Shrink until what is left varies inside groups as much as a kept direction does."""
     return case.inside / case.kept[0]
 
 
 def deflection(case: Case) -> Floats:
-    """Weigh each direction as makes the energy of a stranger stand out best: by signal over noise squared."""
+    """Weight each direction so that the energy of an anomaly is most distinct: by signal over noise squared."""
     inside, apart = case.kept
     weight = (case.apart / apart) / np.maximum(case.inside / inside, 1e-300) ** 2
     return np.maximum(1 / np.maximum(weight, 1e-300) - 1, 0.0)
@@ -96,16 +95,16 @@ def squared(case: Case) -> Floats:
 
 
 def held_out(case: Case, power: int, signals: bool = False, again: int = 1) -> Floats:
-    """Find patterns in one half of the sets, and see in the other how they vary there, and tell these sets apart."""
+    """Find patterns in one half of the groups, and measure in the other how they vary within and between groups."""
     noise, signal = [], []
     for here, there in (case.halves, case.halves[::-1]):
         n = case.n_removed
-        found = Spectrum.of(here, cushion=case.spectrum.cushion, absolute=True)
+        found = Spectrum.of(here, ridge=case.spectrum.ridge, absolute=True)
         basis = np.linalg.qr(found.patterns[:, :n])[0]
         n_kept = there.n_features - n
         for matrix, values, granted in (
             (there.within, noise, 0.0),
-            (_clean_between(there), signal, case.spectrum.cushion),
+            (_clean_between(there), signal, case.spectrum.ridge),
         ):
             removed = float((basis * (matrix @ basis)).sum())
             kept = max(float(np.trace(matrix)) - removed, 0.0) / n_kept
@@ -130,15 +129,15 @@ RULES: Mapping[str, Callable[[Case], Floats] | None] = {
 
 
 def _clean_between(moments: Moments) -> Floats:
-    """Take the wandering of set means out of what tells sets apart (sets are of one size, nearly)."""
+    """Subtract the noise of group means from the differences between groups (of nearly equal size)."""
     return moments.between - moments.within / float(np.mean(moments.counts))
 
 
-def few_sets(trial: Trial, n_sets: int) -> Trial:
-    """Let only the first so many sets of a trial teach."""
+def few_groups(trial: Trial, n_groups: int) -> Trial:
+    """Keep only the first groups of a trial for training."""
     halves = []
     for number, half in enumerate(trial.halves):
-        for name in half.names[(n_sets + 1 - number) // 2 :]:
+        for name in half.names[(n_groups + 1 - number) // 2 :]:
             half = half.without(name)
         halves.append(half)
     return replace(trial, halves=(halves[0], halves[1]))
@@ -156,7 +155,7 @@ def measure(trial: Trial, cutoff: float | None, rules: Collection[str]) -> Itera
         change = (
             Projection.of(case.spectrum, case.n_removed)
             if chosen is None
-            else SoftFilter.of(case.spectrum.patterns[:, : case.n_removed], chosen)
+            else ShrinkageFilter.of(case.spectrum.patterns[:, : case.n_removed], chosen)
         )
         seen = [mapped(test, Learned(change, case.n_removed)) for test in trial.tests]
         for detector in DETECTORS:
@@ -167,7 +166,7 @@ def measure(trial: Trial, cutoff: float | None, rules: Collection[str]) -> Itera
                 "task": trial.task,
                 "part": trial.part,
                 "seed": trial.seed,
-                "n_sets": trial.moments.n_sets,
+                "n_groups": trial.moments.n_groups,
                 "forced": cutoff,
                 "rule": rule,
                 "detector": detector,
@@ -191,25 +190,25 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=list(DATA_SETS), choices=list(DATA_SETS), metavar="NAME")
     parser.add_argument("--part", default="choose", choices=PARTS)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--few", type=int, nargs="*", default=[], help="only so many sets of each trial teach")
+    parser.add_argument("--few", type=int, nargs="*", default=[], help="number of training groups of each trial")
     parser.add_argument("--cutoff", type=float, help="forced, in place of the automatic one")
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=list(RULES), metavar="RULE")
-    asked = parser.parse_args()
-    asked.save.parent.mkdir(parents=True, exist_ok=True)
-    for data in asked.data:
-        for trial in trials(data, asked.part, asked.seeds):
-            held = done(asked.save)
+    arguments = parser.parse_args()
+    arguments.save.parent.mkdir(parents=True, exist_ok=True)
+    for data in arguments.data:
+        for trial in trials(data, arguments.part, arguments.seeds):
+            held = done(arguments.save)
             try:
-                some = [few_sets(trial, n) for n in asked.few] or [trial]
+                some = [few_groups(trial, n) for n in arguments.few] or [trial]
             except InputError as folded:  # sums of many rows cannot be taken apart again
                 print(f"{trial.task} {trial.seed} is passed over: {folded}", flush=True)
                 continue
             for one in some:
-                place = (one.task, one.part, one.seed, one.moments.n_sets, asked.cutoff)
-                left = [rule for rule in asked.rules if (*place, rule) not in held]
-                found = pd.DataFrame(measure(one, asked.cutoff, left) if left else [])
+                place = (one.task, one.part, one.seed, one.moments.n_groups, arguments.cutoff)
+                left = [rule for rule in arguments.rules if (*place, rule) not in held]
+                found = pd.DataFrame(measure(one, arguments.cutoff, left) if left else [])
                 if len(found):
-                    found.to_csv(asked.save, mode="a", header=not asked.save.exists(), index=False)
+                    found.to_csv(arguments.save, mode="a", header=not arguments.save.exists(), index=False)
             print(trial.task, trial.seed, flush=True)
 
 

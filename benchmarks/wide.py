@@ -1,6 +1,6 @@
 """Few rows of very many features: time and memory of every step, in units of the rows as float64.
 
-    python -m benchmarks.wide [--rows 500] [--sets 10] [--features 100000] [--dtype float64]
+    python -m benchmarks.wide [--rows 500] [--groups 10] [--features 100000] [--dtype float64]
 
 Memory is the peak of resident memory over what was in use before the step (Linux); mapped files count while they are
 read. Each figure is of one run, CPU time with one BLAS thread (OMP_NUM_THREADS=1).
@@ -44,13 +44,13 @@ class Steps:
         return made
 
 
-def drawn(n_rows: int, n_sets: int, n_features: int, dtype: str) -> tuple[Any, Any]:
-    """Draw sets with means of their own under a light of two directions."""
+def drawn(n_rows: int, n_groups: int, n_features: int, dtype: str) -> tuple[Any, Any]:
+    """Draw groups with means of their own under a light of two directions."""
     rng = np.random.default_rng(0)
-    labels = np.arange(n_rows) * n_sets // n_rows
+    labels = np.arange(n_rows) * n_groups // n_rows
     light = rng.standard_normal((2, n_features), dtype=np.float32)
     X = np.empty((n_rows, n_features), dtype=dtype)
-    for number in range(n_sets):
+    for number in range(n_groups):
         mean = 2 * rng.standard_normal(n_features, dtype=np.float32)
         for place in np.flatnonzero(labels == number):
             strength = 3 * rng.standard_normal(2, dtype=np.float32)
@@ -61,15 +61,15 @@ def drawn(n_rows: int, n_sets: int, n_features: int, dtype: str) -> tuple[Any, A
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=500)
-    parser.add_argument("--sets", type=int, default=10)
+    parser.add_argument("--groups", type=int, default=10)
     parser.add_argument("--features", type=int, default=100_000)
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     wanted = parser.parse_args()
     warnings.simplefilter("ignore", EvidenceWarning)
-    X, labels = drawn(wanted.rows, wanted.sets, wanted.features, wanted.dtype)
+    X, labels = drawn(wanted.rows, wanted.groups, wanted.features, wanted.dtype)
     half = wanted.rows // 2
     step = Steps(8 * X.size)
-    focus = step("fit", lambda: Focus().fit(X, sets=labels))
+    focus = step("fit", lambda: Focus().fit(X, groups=labels))
     Z = step("transform", lambda: focus.transform(X))
     step("inverse_transform", lambda: focus.inverse_transform(Z))
     Z = None
@@ -80,10 +80,10 @@ def main() -> None:
         step("load", lambda: load(path))
         size = path.stat().st_size / (8 * X.size)
     focus = None
-    step("fit_sets", lambda: Focus().fit_sets((number, X[labels == number]) for number in range(wanted.sets)))
+    step("fit_groups", lambda: Focus().fit_groups((number, X[labels == number]) for number in range(wanted.groups)))
     step(
         "partial_fit, twice",
-        lambda: Focus().partial_fit(X[:half], sets=labels[:half]).partial_fit(X[half:], sets=labels[half:]),
+        lambda: Focus().partial_fit(X[:half], groups=labels[:half]).partial_fit(X[half:], groups=labels[half:]),
     )
     print(f"The file takes {size:.1f} times the rows.")
 

@@ -1,8 +1,8 @@
 """How Sphinx makes the site (`make docs`).
 
 The source folder is that of the repository, so that a link such as `../paper/README.md` means the same on the site and
-wherever else these pages are read. What is made from code is written before anything is read: a page for each room, for
-each public name and for each command. Nothing is fetched from a network, neither by the build nor by a page.
+in a clone. Pages that are made from code are written first: a page for each package,
+for each public name and for each command. Nothing is fetched from a network, neither by the build nor by a page.
 """
 
 import sys
@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "extensions"))
 
-from generated_pages import write_command_pages, write_room_pages  # noqa: E402
+from generated_pages import write_command_pages, write_package_pages  # noqa: E402
 
 from undistract import __version__  # noqa: E402
 
@@ -38,9 +38,9 @@ default_role = "code"
 
 myst_heading_anchors = 3
 
-autosummary_generate = write_room_pages(HERE / "reference" / "rooms")
+autosummary_generate = write_package_pages(HERE / "reference" / "packages")
 write_command_pages(HERE / "reference" / "commands")
-autodoc_typehints = "none"  # the docstrings say them in words
+autodoc_typehints = "none"  # the docstrings have them
 autodoc_member_order = "bysource"
 # PyTorch is large, and a page about it can do without.
 autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
@@ -65,7 +65,7 @@ html_title = "undistract"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_additional_pages = {"index": "to_the_first_page.html"}
-html_sidebars = {"docs/start": []}  # it has no pages beside it
+html_sidebars = {"docs/start": []}  # it has no sibling pages
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -2,7 +2,7 @@
 From rows to alarms
 ===================
 
-A score is not yet an alarm. `FocusDetector` takes sets of normal days, learns what to ignore, and finds a threshold on
+A score is not yet an alarm. `FocusDetector` takes groups of normal days, learns what to ignore, and sets a threshold on
 days that it held out; neighbouring rows above it become one alarm. Here a pump runs through its load cycle, and two
 small leaks hide in it.
 """
@@ -35,7 +35,7 @@ days = np.repeat(np.arange(30), 240)
 calm = np.concatenate([day() for _ in range(30)])
 
 # %%
-# Today: two leaks, small beside the load.
+# Today: two leaks, small compared with the load.
 
 today = day()
 leaks = (slice(70, 82), slice(165, 175))
@@ -45,17 +45,17 @@ for leak in leaks:
 # %%
 # The same detector and the same promise, one row in a thousand, once on the rows as they are and once after `Focus`.
 
-watches = {
-    "raw": FocusDetector(Focus(n_remove=0), threshold=0.001).fit(calm, sets=days),
-    "FOCUS": FocusDetector(Focus(), threshold=0.001).fit(calm, sets=days),
+detectors = {
+    "raw": FocusDetector(Focus(n_remove=0), threshold=0.001).fit(calm, groups=days),
+    "FOCUS": FocusDetector(Focus(), threshold=0.001).fit(calm, groups=days),
 }
-alarms = {name: watch.find_alarms(today, gap=5) for name, watch in watches.items()}
-for name, watch in watches.items():
-    print(f"{name}: {watch.focus_.n_removed_} directions ignored, {len(alarms[name])} alarms")
+alarms = {name: detector.find_alarms(today, gap=5) for name, detector in detectors.items()}
+for name, detector in detectors.items():
+    print(f"{name}: {detector.focus_.n_removed_} directions ignored, {len(alarms[name])} alarms")
 is_leak = np.zeros(len(today), dtype=bool)
 for leak in leaks:
     is_leak[leak] = True
-share = {name: np.mean(watch.predict(today)[is_leak] == -1) for name, watch in watches.items()}
+share = {name: np.mean(detector.predict(today)[is_leak] == -1) for name, detector in detectors.items()}
 print(f"share of the leaks' rows that alarm: raw {share['raw']:.2f}, FOCUS {share['FOCUS']:.2f}")
 
 # %%
@@ -65,9 +65,9 @@ print(f"share of the leaks' rows that alarm: raw {share['raw']:.2f}, FOCUS {shar
 figure, panels = plt.subplots(3, 1, figsize=(8.5, 5.6), sharex=True)
 panels[0].plot(today, color=GREY, linewidth=0.8)
 panels[0].set_ylabel("sensors")
-for axes, (name, watch) in zip(panels[1:], watches.items(), strict=True):
-    axes.plot(watch.anomaly_score(today), color=BLUE, linewidth=1.4)
-    axes.axhline(watch.threshold_.value, color="black", linewidth=1, linestyle=(0, (4, 3)))
+for axes, (name, detector) in zip(panels[1:], detectors.items(), strict=True):
+    axes.plot(detector.anomaly_score(today), color=BLUE, linewidth=1.4)
+    axes.axhline(detector.threshold_.value, color="black", linewidth=1, linestyle=(0, (4, 3)))
     for one in alarms[name]:
         axes.axvspan(one.start, one.stop, ymin=0.94, color=AMBER)
     axes.set_ylabel(f"score, {name}")
@@ -76,7 +76,7 @@ for axes in panels:
     for leak in leaks:
         axes.axvspan(leak.start, leak.stop, color="#DDDDDD", zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
-panels[2].text(120, watches["FOCUS"].threshold_.value * 1.04, "threshold", ha="center")
+panels[2].text(120, detectors["FOCUS"].threshold_.value * 1.04, "threshold", ha="center")
 panels[-1].set_xlabel("time")
 figure.tight_layout()
 plt.show()

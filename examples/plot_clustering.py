@@ -3,7 +3,7 @@ Before clustering
 =================
 
 Clusters are drawn along what varies most. Where that is a distractor, they are clusters of the distractor. Here
-k-means is asked for the two kinds of digits on a pile, and finds the light, until `Focus` has taken it out.
+k-means should find the two kinds of digits in a pile, but finds the light, until `Focus` has removed it.
 """
 
 import warnings
@@ -15,17 +15,17 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 from undistract import EvidenceWarning, Focus
-from undistract.sets import digits_under_light
+from undistract.datasets import make_illuminated_digits
 
 BLUE, AMBER = "#0072B2", "#E69F00"
 
 # %%
-# The pile: zeros and sevens, half of each, all under strong light. The sets that teach: the eight other digits.
+# The pile: zeros and sevens, half of each, all under strong light. The groups that teach: the eight other digits.
 
-digits = digits_under_light(normal=0, odd=7, n_hidden=170, lit_test=1.0, amplitude=1.0)
-# 64 sets are few for 64 pixels, and `Focus` says so; we know that there are two directions of light.
+digits = make_illuminated_digits(normal=0, odd=7, n_hidden=170, lit_test=1.0, amplitude=1.0)
+# 64 groups are few for 64 pixels, and `Focus` warns about it; we know that there are two directions of light.
 warnings.filterwarnings("ignore", category=EvidenceWarning)
-focus = Focus().fit_sets(digits.training)
+focus = Focus().fit_groups(digits.training)
 
 # %%
 # The same k-means, before and after.
@@ -36,7 +36,7 @@ agreement = {name: adjusted_rand_score(digits.is_anomaly, found) for name, found
 print(f"agreement with the digits (adjusted Rand): raw {agreement['raw']:.2f}, FOCUS {agreement['FOCUS']:.2f}")
 
 # %%
-# Every digit stands where the first two principal components put it, in the colour of its cluster. Light spreads the
+# Every digit is at its first two principal components, in the colour of its cluster. Light spreads the
 # raw rows in all directions, and k-means cuts through the middle.
 
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.6))

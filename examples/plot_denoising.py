@@ -2,7 +2,7 @@
 Taking a hum out of a signal
 ============================
 
-Eight sensors of a machine pick up the mains and the warmth of the hall. Nobody has ever recorded the machine without.
+Eight sensors of a machine pick up the mains and the warmth of the hall. There is no recording without them.
 Other machines on the same kind of wiring show what the hum looks like, and it can be taken out of a signal whose own
 shape none of them has.
 """
@@ -15,7 +15,7 @@ from undistract import Focus
 BLUE, GREY = "#0072B2", "#BDBDBD"
 
 # %%
-# Thirty machines stand still, each in its own state; each is a set. How strongly a sensor picks up the hum and the
+# Thirty machines are idle, each in its own state; each is a group. How strongly a sensor picks up the hum and the
 # warmth is the same everywhere, and unknown.
 
 rng = np.random.default_rng(4)
@@ -33,7 +33,7 @@ def still(n_rows):
     return rng.normal(scale=0.6, size=8) + disturbance(n_rows) + rng.normal(scale=0.05, size=(n_rows, 8))
 
 
-focus = Focus().fit_sets({number: still(400) for number in range(30)})
+focus = Focus().fit_groups({number: still(400) for number in range(30)})
 print(f"{focus.n_removed_} of {focus.n_features_in_} directions are ignored")
 
 # %%
@@ -50,8 +50,8 @@ before, after = (np.sqrt(((one - clean) ** 2).mean()) for one in (signal, denois
 print(f"root mean square error: raw {before:.2f}, FOCUS {after:.2f}")
 
 # %%
-# Three of the sensors. What is left beside the clean signal is what moved along the wires' own pattern: that part of a
-# movement cannot be told from hum.
+# Three of the sensors. The remaining error is movement along the wires' own pattern: that part of a movement cannot be
+# separated from hum.
 
 figure, panels = plt.subplots(3, 1, figsize=(8.5, 5.6), sharex=True)
 for axes, sensor in zip(panels, np.argsort(-np.abs(WIRES).sum(axis=0))[:3], strict=True):

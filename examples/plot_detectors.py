@@ -3,7 +3,7 @@ Before any detector
 ===================
 
 `Focus` is a scikit-learn transformer. It goes before any detector of scikit-learn or PyOD, and the detector need not
-know. Here light falls on scanned digits: a detector that is not told finds the light, not the foreign digit.
+know. Here light falls on scanned digits: a detector without this knowledge finds the light, not the foreign digit.
 """
 
 import warnings
@@ -15,8 +15,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
-from undistract import EvidenceWarning, Focus, detector
-from undistract.sets import digits_under_light
+from undistract import EvidenceWarning, Focus, as_detector
+from undistract.datasets import make_illuminated_digits
 
 BLUE, GREY = "#0072B2", "#BDBDBD"
 
@@ -24,11 +24,11 @@ BLUE, GREY = "#0072B2", "#BDBDBD"
 # The test: fives, with a few fours hidden among them, and light on a quarter of the images. The training: other digits,
 # turned and mirrored, under other light. None of them is a four or a five.
 
-digits = digits_under_light()
-# 64 sets are few for 64 pixels, and `Focus` says so; we know that there are two directions of light.
+digits = make_illuminated_digits()
+# 64 groups are few for 64 pixels, and `Focus` warns about it; we know that there are two directions of light.
 warnings.filterwarnings("ignore", category=EvidenceWarning)
-focus = Focus().fit_sets(digits.training)
-print(f"{len(digits.training)} sets; {focus.n_removed_} of {focus.n_features_in_} directions are ignored")
+focus = Focus().fit_groups(digits.training)
+print(f"{len(digits.training)} groups; {focus.n_removed_} of {focus.n_features_in_} directions are ignored")
 
 # %%
 # `detector` takes anything of scikit-learn or PyOD, and gives scores that are high where something is strange.
@@ -50,7 +50,8 @@ found = {}
 for name, model in detectors.items():
     rows = {"raw": digits.test, "FOCUS": focus.transform(digits.test)}
     found[name] = {
-        words: average_precision_score(digits.is_anomaly, detector(model).fit(X).scores_) for words, X in rows.items()
+        words: average_precision_score(digits.is_anomaly, as_detector(model).fit(X).scores_)
+        for words, X in rows.items()
     }
     print(f"{name}: raw {found[name]['raw']:.2f}, FOCUS {found[name]['FOCUS']:.2f}")
 

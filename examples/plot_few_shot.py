@@ -3,11 +3,11 @@ Recognise from one example
 ==========================
 
 Light falls on scanned digits, differently on each. Six digits teach what light does; then the four others are
-recognised from one lit example each, by the nearest one. Nobody taught anything about these four.
+recognised from one lit example each, by the nearest one. These four are not in the training data.
 
-How much to remove is chosen with scikit-learn alone: some teaching sets are held out and recognised in the same way.
-`Recogniser` removes nothing, and believes an example by one minus the distraction of each direction. Here, where two
-directions are all that light does, removal is a little better; on faces and letters the likelihood is ahead.
+How much to remove is chosen with scikit-learn alone: some teaching groups are held out and recognised in the same way.
+`FewShotClassifier` removes nothing, and weights an example by one minus the distraction of each direction. Light has
+only two directions, and removal is a little better; on faces and letters the likelihood is ahead.
 """
 
 import warnings
@@ -22,12 +22,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from undistract import EvidenceWarning, Focus, Moments, Recogniser
-from undistract.sets.light import lit
-from undistract.sets.orientations import orientations
+from undistract import EvidenceWarning, FewShotClassifier, Focus, Moments
+from undistract.datasets.illumination import add_illumination, orientations
 
 # %%
-# Sets that teach: six digits, held in eight ways each, under light. Rows of one set differ by handwriting and light.
+# Training groups: six digits, eight orientations each, under light. Rows of one group differ in handwriting and light.
 
 TAUGHT, UNSEEN, AMPLITUDE = (0, 2, 3, 5, 6, 8), (1, 4, 7, 9), 0.5
 scans = load_digits()
@@ -35,19 +34,19 @@ images = scans.images / 16
 rng = np.random.default_rng(0)
 
 teaching = {
-    f"{digit}{words}": lit(turned, 1.0, AMPLITUDE, rng)[0]
+    f"{digit}{words}": add_illumination(turned, 1.0, AMPLITUDE, rng)[0]
     for digit in TAUGHT
     for words, turned in orientations(images[scans.target == digit])
 }
 X = np.concatenate(list(teaching.values()))
-sets = np.repeat(list(teaching), [len(rows) for rows in teaching.values()])
+groups = np.repeat(list(teaching), [len(rows) for rows in teaching.values()])
 
 # %%
-# How good is a setting? Hold sets out, show one row of each, and see how many of the others are recognised.
+# How good is a setting? Hold groups out, show one row of each, and see how many of the others are recognised.
 
 
 def recognised(learned, rows, names, shown=1):
-    """Share of rows that are nearest to an example of their own, with so many examples of each."""
+    """Share of rows that are nearest to an example of their own, with the given number of examples of each."""
     near = KNeighborsClassifier(1, metric="cosine")
     draws = StratifiedShuffleSplit(10, train_size=shown * len(np.unique(names)), random_state=0)
     return cross_val_score(near, learned.transform(rows), names, cv=draws).mean()
@@ -56,42 +55,42 @@ def recognised(learned, rows, names, shown=1):
 learner = make_pipeline(Focus(), StandardScaler(with_std=False))  # the mean of what teaches becomes the origin
 search = GridSearchCV(learner, {"focus__n_remove": [0, 1, 2, 5, 10]}, scoring=recognised, cv=GroupKFold(3))
 with sklearn.config_context(enable_metadata_routing=True), warnings.catch_warnings():
-    warnings.simplefilter("ignore", EvidenceWarning)  # few sets for 64 pixels: here held-out sets are the evidence
-    search.fit(X, sets, sets=sets, groups=sets)
-print(f"Chosen on held-out sets: {search.best_params_}")
+    warnings.simplefilter("ignore", EvidenceWarning)  # few groups for 64 pixels: here held-out groups are the evidence
+    search.fit(X, groups, groups=groups)
+print(f"Chosen on held-out groups: {search.best_params_}")
 
 # %%
-# For `Recogniser`, every third set is put aside: cushion and ridge are chosen there.
+# For `FewShotClassifier`, every third group is held out: both ridges are chosen there.
 
-aside = np.isin(sets, list(teaching)[::3])
+aside = np.isin(groups, list(teaching)[::3])
 tuned = GridSearchCV(
-    Recogniser(Moments.of_labelled(X[~aside], sets[~aside])),
-    {"cushion": [0.001, 0.01, 0.1], "ridge": [0.01, 0.1, 1.0]},
+    FewShotClassifier(Moments.from_labels(X[~aside], groups[~aside])),
+    {"between_ridge": [0.001, 0.01, 0.1], "within_ridge": [0.01, 0.1, 1.0]},
     cv=StratifiedShuffleSplit(10, train_size=len(list(teaching)[::3]), random_state=0),
-).fit(X[aside], sets[aside])
-recogniser = Recogniser(Moments.of_labelled(X, sets), **tuned.best_params_)
-print(f"Chosen on held-out sets: {tuned.best_params_}")
+).fit(X[aside], groups[aside])
+few_shot = FewShotClassifier(Moments.from_labels(X, groups), **tuned.best_params_)
+print(f"Chosen on held-out groups: {tuned.best_params_}")
 
 # %%
-# The four other digits, under light: as they are, without what distracts, and by likelihood.
+# The four other digits, under light: as they are, without the nuisance, and by likelihood.
 
 rows, names = [], []
 for digit in UNSEEN:
-    rows.append(lit(images[scans.target == digit], 1.0, AMPLITUDE, rng)[0])
+    rows.append(add_illumination(images[scans.target == digit], 1.0, AMPLITUDE, rng)[0])
     names += [digit] * len(rows[-1])
 rows, names = np.concatenate(rows), np.array(names)
 
 
 def recognised_by_likelihood(shown):
     draws = StratifiedShuffleSplit(10, train_size=shown * len(UNSEEN), random_state=0)
-    return cross_val_score(recogniser, rows, names, cv=draws).mean()
+    return cross_val_score(few_shot, rows, names, cv=draws).mean()
 
 
 counts = range(1, 6)
 plain = StandardScaler(with_std=False).fit(X)
 lines = {
     "as they are": [recognised(plain, rows, names, shown) for shown in counts],
-    "without what distracts": [recognised(search.best_estimator_, rows, names, shown) for shown in counts],
+    "without the nuisance": [recognised(search.best_estimator_, rows, names, shown) for shown in counts],
     "by likelihood": [recognised_by_likelihood(shown) for shown in counts],
 }
 for words, shares in lines.items():
@@ -101,12 +100,12 @@ print(f"recognised from one example: raw {raw:.2f}, FOCUS {better:.2f}")
 print(f"by likelihood: {likely:.2f}")
 
 # %%
-# For use: learn once, keep it as it is, and show any classifier a few examples of what is new. A `Recogniser` is one.
+# In practice: learn once, then fit any classifier to a few examples of the new classes, such as `FewShotClassifier`.
 
 shown = np.concatenate([np.flatnonzero(names == digit)[:1] for digit in UNSEEN])
 classifier = make_pipeline(FrozenEstimator(search.best_estimator_), KNeighborsClassifier(1, metric="cosine"))
 classifier.fit(rows[shown], names[shown])
-recogniser.fit(rows[shown], names[shown])
+few_shot.fit(rows[shown], names[shown])
 
 figure = plt.figure(figsize=(9, 3.3), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1, 1.3))

@@ -16,10 +16,10 @@ BLUE, AMBER, GREY = "#0072B2", "#E69F00", "#BDBDBD"
 
 # %%
 # Twelve machines that run as they should. Every machine has its own state, and every one goes up and down with its
-# load. One machine is one set; that is all we have to say about it.
+# load. One machine is one group; no other label is needed.
 
 rng = np.random.default_rng(2)
-LOAD = np.array([1.0, 0.6])  # how the load moves the two sensors; nobody knows it
+LOAD = np.array([1.0, 0.6])  # how the load moves the two sensors; it is unknown to FOCUS
 
 
 def machine(n_rows):
@@ -30,8 +30,8 @@ def machine(n_rows):
 training = {f"machine {number}": machine(80) for number in range(12)}
 
 # %%
-# A new machine, which was not among them, with six readings that do not fit it. They lie well inside of what the load
-# does, so the distance to other rows says little.
+# A new machine, which was not among them, with six readings that do not fit it. They are within the range of the load,
+# so the distance to other rows shows little.
 
 today = machine(150)
 is_strange = np.zeros(150, dtype=bool)
@@ -39,12 +39,12 @@ is_strange[rng.choice(150, 6, replace=False)] = True
 today[is_strange] += np.array([-0.6, 1.0]) * rng.choice([-1, 1], size=(6, 1))
 
 # %%
-# `Focus` looks for directions in which rows vary inside of every set, but which do not tell the sets apart: here it is
+# `Focus` looks for directions in which rows vary within every group, but which do not differ between groups: here it is
 # the load. It takes them out of any rows, also of machines that it has never seen. Of two directions we ask it to take
-# one; where there are more features, it decides by itself how many go.
+# one; with more features it decides automatically how many to remove.
 
-focus = Focus(n_remove=1).fit_sets(training)
-print(focus.describe())
+focus = Focus(n_remove=1).fit_groups(training)
+print(focus.summary())
 
 raw = NearestDetector().fit(today).scores_
 better = NearestDetector().fit(focus.transform(today)).scores_

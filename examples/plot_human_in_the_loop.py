@@ -2,9 +2,9 @@
 People teach it
 ===============
 
-No set has ever shown the distractor: all training images were taken indoors, and now light falls in. The list of
-alarms fills with false ones. A person looks at the strongest and says "familiar". After a handful of such answers the
-light is ignored, also on images that nobody looked at.
+No group has ever shown the distractor: all training images were taken indoors, and now light falls in. The list of
+alarms fills with false ones. A person sees the strongest and answers "false alarm". After a few such answers the
+light is ignored, also on images that were not reviewed.
 """
 
 import warnings
@@ -14,21 +14,21 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from undistract import EvidenceWarning, Focus, NearestDetector
-from undistract.algebra import Taught
-from undistract.sets import digits_under_light
+from undistract.algebra import Feedback
+from undistract.datasets import make_illuminated_digits
 
 BLUE, AMBER = "#0072B2", "#E69F00"
 N_ANSWERS = 8
 
 # %%
-# Sevens, with some zeros hidden among them, under light. Half of the images are looked at; the other half tells how
-# well it works. The sets that teach are other digits, without any light.
+# Sevens, with some zeros hidden among them, under light. Half of the images are looked at; the other half shows how
+# well it works. The groups that teach are other digits, without any light.
 
-digits = digits_under_light(normal=7, odd=0, n_hidden=16, lit_training=0.0, lit_test=0.4, amplitude=1.0)
+digits = make_illuminated_digits(normal=7, odd=0, n_hidden=16, lit_training=0.0, lit_test=0.4, amplitude=1.0)
 looked_at, fresh = np.arange(0, len(digits.test), 2), np.arange(1, len(digits.test), 2)
-# 64 sets are few for 64 pixels, and `Focus` says so; here people say what is to go.
+# 64 groups are few for 64 pixels, and `Focus` warns about it; here people decide what to ignore.
 warnings.filterwarnings("ignore", category=EvidenceWarning)
-focus = Focus().fit_sets(digits.training)
+focus = Focus().fit_groups(digits.training)
 
 
 def strange(focus, which):
@@ -36,25 +36,25 @@ def strange(focus, which):
 
 
 # %%
-# One answer after the other: the strongest alarm that has no answer yet is shown. A false one is called familiar; how
-# it differs from the usual image is what must be ignored. A real one must stay visible.
+# One answer after the other: the strongest alarm without an answer is shown. For a false alarm, its difference from
+# the usual image must be ignored. A real anomaly must stay visible.
 
 usual = np.median(digits.test[looked_at], axis=0)
-answered, taught, models = [], None, [focus]
+answered, feedback, models = [], None, [focus]
 for _ in range(N_ANSWERS):
     order = np.argsort(-strange(models[-1], looked_at))
     first = next(row for row in looked_at[order] if row not in answered)
     answered.append(first)
     step = digits.test[first : first + 1] - usual
-    lesson = Taught(familiar=[], protected=step) if digits.is_anomaly[first] else Taught(familiar=step)
-    taught = lesson if taught is None else taught + lesson
-    models.append(focus.taught_by(taught))
+    answer = Feedback(ignored=[], confirmed=step) if digits.is_anomaly[first] else Feedback(ignored=step)
+    feedback = answer if feedback is None else feedback + answer
+    models.append(focus.with_feedback(feedback))
 
 quality = [average_precision_score(digits.is_anomaly[fresh], strange(one, fresh)) for one in models]
-print(f"average precision on images that nobody looked at: raw {quality[0]:.2f}, FOCUS {quality[-1]:.2f}")
+print(f"average precision on images without review: raw {quality[0]:.2f}, FOCUS {quality[-1]:.2f}")
 
 # %%
-# On the left, what eight answers do. On the right, the strongest alarms among the images that nobody looked at, before
+# On the left, what eight answers do. On the right, the strongest alarms among the images without review, before
 # and after: amber frames are false alarms, blue ones the hidden zeros.
 
 figure = plt.figure(figsize=(9.5, 3.2), layout="constrained")

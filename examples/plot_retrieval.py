@@ -14,18 +14,18 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from undistract import EvidenceWarning, Focus
-from undistract.sets import digits_under_light
+from undistract.datasets import make_illuminated_digits
 
 BLUE, AMBER = "#0072B2", "#E69F00"
 N_FOUND = 6
 
 # %%
-# The shelf: threes and eights that no set has seen, all of them under light. The sets: all other digits.
+# The shelf: threes and eights that no group has seen, all of them under light. The groups: all other digits.
 
-digits = digits_under_light(normal=3, odd=8, n_hidden=170, lit_test=1.0, amplitude=0.7)
-# 64 sets are few for 64 pixels, and `Focus` says so; we know that there are two directions of light.
+digits = make_illuminated_digits(normal=3, odd=8, n_hidden=170, lit_test=1.0, amplitude=0.7)
+# 64 groups are few for 64 pixels, and `Focus` warns about it; we know that there are two directions of light.
 warnings.filterwarnings("ignore", category=EvidenceWarning)
-focus = Focus().fit_sets(digits.training)
+focus = Focus().fit_groups(digits.training)
 
 # %%
 # For every picture the six most similar ones are fetched, and we count how many show the same digit.

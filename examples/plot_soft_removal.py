@@ -3,8 +3,8 @@ Shrink instead of cut
 =====================
 
 What is cut away cannot be seen any more. A machine whose load suddenly is five times what it ever was has a problem,
-though load as such means nothing. Soft removal shrinks what distracts until it is quiet, and leaves so much of it
-that something enormous still stands out.
+though load as such means nothing. Soft removal shrinks the nuisance, but keeps enough of it
+that a very large deviation is still visible.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 
 from undistract import Focus, NearestDetector
-from undistract.algebra.strength import strengths as strengths_of
+from undistract.algebra.shrinkage import strengths as strengths_of
 
 BLUE, AMBER, GREY = "#0072B2", "#E69F00", "#666666"
 
@@ -44,8 +44,8 @@ is_strange["both"] = is_strange["a fault"] | is_strange["an overload"]
 
 
 def found(**settings):
-    """Tell how well each kind is found among all rows that are none of the other kind."""
-    focus = Focus(n_remove=1, **settings).fit_sets(training)
+    """Return how well each kind is found among all rows that are none of the other kind."""
+    focus = Focus(n_remove=1, **settings).fit_groups(training)
     scores = NearestDetector().fit(focus.transform(yesterday)).anomaly_score(focus.transform(today))
     return {
         kind: average_precision_score(flags[rows], scores[rows])
@@ -57,7 +57,7 @@ def found(**settings):
 # %%
 # The strength goes from nothing (rows as they are) to without bound (cut away). Left to itself, `Focus` takes a very
 # large one here: it reads the spectrum, and there the load looks like pure distraction. That an overload matters is
-# something that we know, so we say how much is to be left: a strength of 100 leaves a tenth.
+# something that we know, so we set how much to keep: a strength of 100 leaves a tenth.
 
 strengths = np.geomspace(0.1, 1e6, 15)
 lines = [found(removal="soft", strength=one) for one in strengths]
@@ -75,7 +75,7 @@ for kind, colour in (("a fault", BLUE), ("an overload", AMBER)):
 axes.set(xscale="log", ylim=(0, 1.05), xlabel="strength", ylabel="average precision")
 axes.set_xticks([strengths[0] / 4, 1, 100, 1e4, strengths[-1] * 4], ["nothing", "1", "100", "10 000", "cut away"])
 axes.minorticks_off()
-focus = Focus(n_remove=1, removal="soft").fit_sets(training)
+focus = Focus(n_remove=1, removal="soft").fit_groups(training)
 chosen = float(strengths_of(focus.spectrum_, 1)[0] / focus.distraction_[0])
 axes.axvline(chosen, color=GREY, linestyle=(0, (4, 3)))
 axes.text(chosen * 1.2, 0.06, "chosen by itself", color=GREY)

@@ -2,7 +2,7 @@
 Two sites learn together, and share no row
 ==========================================
 
-What `Focus` learns from is a sum: how many rows, their mean, how they vary inside sets and between them. Sums of two
+What `Focus` learns from is a sum: how many rows, their mean, how they vary inside groups and between them. Sums of two
 sites can be added. Neither site shows the other a single row, and the result is the same, to the last digits, as if all
 rows had been in one place.
 """
@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score
 from undistract import EvidenceWarning, Focus, Moments, NearestDetector
 
 BLUE, AMBER, GREY = "#0072B2", "#E69F00", "#BDBDBD"
-warnings.filterwarnings("ignore", category=EvidenceWarning)  # a site alone has few sets; that is the point
+warnings.filterwarnings("ignore", category=EvidenceWarning)  # a site alone has few groups; that is the point
 
 # %%
 # Both sites run the same kind of machine with thirty sensors. The north knows cold, the south knows dust, and both
@@ -35,12 +35,12 @@ north = {f"north {number}": machine(80, MAINS, COLD) for number in range(25)}
 south = {f"south {number}": machine(80, MAINS, DUST) for number in range(25)}
 
 # %%
-# Each site sums up its own sets. A sum holds no row, whatever the number of rows; it can be saved, sent and added.
+# Each site sums up its own groups. A sum contains no row, for any number of rows; it can be saved, sent and added.
 
 sums = {"the north": Moments.of(north), "the south": Moments.of(south)}
 sums["both, by their sums"] = sums["the north"] + sums["the south"]
 models = {name: Focus().fit_moments(one) for name, one in sums.items()}
-in_one_place = Focus().fit_sets({**north, **south})
+in_one_place = Focus().fit_groups({**north, **south})
 apart = np.abs(in_one_place.distraction_ - models["both, by their sums"].distraction_).max()
 print(f"joined sums and joined rows differ by {apart:.0e}")
 
@@ -69,7 +69,7 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
 names = list(models)
 for offset, (move, words) in enumerate(((COLD, "cold"), (DUST, "dust"))):
     shares = [
-        np.linalg.norm(focus.projection_.lift(focus.projection_(move[None]))) / np.linalg.norm(move)
+        np.linalg.norm(focus.projection_.embed(focus.projection_(move[None]))) / np.linalg.norm(move)
         for focus in models.values()
     ]
     bars = left.barh(np.arange(3) - 0.2 + 0.4 * offset, shares, 0.36, color=(BLUE, AMBER)[offset], label=words)

@@ -8,35 +8,35 @@ from functools import cache
 import numpy as np
 
 from paper.common import complement_of_filters, number, publish, save
-from undistract import FeatureSet, Focus, Moments, Spectrum
+from undistract import Focus, Moments, Source, Spectrum
+from undistract._arrays import Floats
 from undistract.algebra import Projection
-from undistract.arrays import Floats
-from undistract.report.plots import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure
-from undistract.sets.synthetic import analytic_example, mixed
+from undistract.datasets.synthetic import analytic_example, mix_features
+from undistract.report.figures import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure
 
 SEEDS = range(200)
-CUSHION = 1e-8
-READINGS = ("kept span", "eigen", "oblique", "complement of filters")
+DEFAULT_RIDGE = 1e-8
+READINGS = ("orthogonal complement", "eigen", "oblique", "complement of filters")
 
 
 @cache
 def spectra(deviation: float = 2.0) -> list[Spectrum]:
     """Solve the example for every seed, with another standard deviation of the first feature if need be."""
-    return [Spectrum.of(Moments.of(example(seed, deviation)), cushion=CUSHION) for seed in SEEDS]
+    return [Spectrum.of(Moments.of(example(seed, deviation)), ridge=DEFAULT_RIDGE) for seed in SEEDS]
 
 
-def example(seed: int, deviation: float = 2.0) -> list[FeatureSet]:
-    """Draw the ten sets."""
+def example(seed: int, deviation: float = 2.0) -> list[Source]:
+    """Draw the ten groups."""
     centres = [np.array([3.0 * m, 1.0, -1.0]) for m in range(1, 11)]
     return [
-        FeatureSet(one.name, centre + (one.rows - centre) * [deviation / 2.0, 1.0, 1.0])
+        Source(one.name, centre + (one.rows - centre) * [deviation / 2.0, 1.0, 1.0])
         for centre, one in zip(centres, analytic_example(seed=seed), strict=True)
     ]
 
 
 def readings(spectrum: Spectrum) -> dict[str, Callable[[Floats], Floats]]:
     """Give the ways to read "remove the first eigenvector"; the last is not in the library, because it is wrong."""
-    kept, eigen, oblique = (Projection.of(spectrum, 1, removal) for removal in ("kept_span", "eigen", "oblique"))
+    kept, eigen, oblique = (Projection.of(spectrum, 1, removal) for removal in ("orthogonal", "eigen", "oblique"))
     return dict(
         zip(READINGS, (kept, eigen, oblique, lambda X: complement_of_filters(X, spectrum.filters[:, :1])), strict=True)
     )
@@ -48,7 +48,7 @@ def movement_left() -> Floats:
     left = np.zeros((2, len(READINGS), len(SEEDS)))
     for seed in SEEDS:
         for copy, mixing in enumerate((np.eye(3), np.random.default_rng([seed, 1]).normal(size=(3, 3)))):
-            spectrum = Spectrum.of(Moments.of(mixed(analytic_example(seed=seed), mixing)), cushion=CUSHION)
+            spectrum = Spectrum.of(Moments.of(mix_features(analytic_example(seed=seed), mixing)), ridge=DEFAULT_RIDGE)
             moves = mixing[None, :, 1] / np.linalg.norm(mixing[:, 1])  # where rows go when the distractor grows
             for place, read in enumerate(readings(spectrum).values()):
                 left[copy, place, seed] = np.linalg.norm(read(moves) - read(0 * moves))
@@ -56,10 +56,12 @@ def movement_left() -> Floats:
 
 
 def mixed_error(seed: int) -> float:
-    """How far the eigenvalues of a mixed copy lie from those of the plain one, without a cushion."""
+    """How far the eigenvalues of a mixed copy lie from those of the plain one, without a ridge."""
     mixing = np.random.default_rng([seed, 1]).normal(size=(3, 3))
-    sets = analytic_example(seed=seed)
-    plain, turned = (Spectrum.of(Moments.of(some), cushion=0).distraction[:2] for some in (sets, mixed(sets, mixing)))
+    groups = analytic_example(seed=seed)
+    plain, turned = (
+        Spectrum.of(Moments.of(some), ridge=0).distraction[:2] for some in (groups, mix_features(groups, mixing))
+    )
     return float(np.abs(plain - turned).max())
 
 
@@ -68,7 +70,7 @@ def measures() -> dict[str, float | list[float]]:
     found = np.array([[*one.distraction[:2], 0.0] for one in spectra()])
     filters = np.array([np.abs(one.filters / np.linalg.norm(one.filters, axis=0)) for one in spectra()])
     if_variance = np.array([one.distraction[1] for one in spectra(np.sqrt(2.0))])
-    automatic = [Focus().fit_sets(analytic_example(seed=seed)).n_removed_ for seed in SEEDS[:20]]
+    automatic = [Focus().fit_groups(analytic_example(seed=seed)).n_removed_ for seed in SEEDS[:20]]
     kept = np.mean([np.linalg.norm(Projection.of(one, 1).kept_basis, axis=0) for one in spectra()], axis=0)
     left = movement_left().mean(axis=-1)
     return {
@@ -82,7 +84,7 @@ def measures() -> dict[str, float | list[float]]:
         "automatic_removes": float(np.mean(automatic)),
         "kept_of_each_feature": kept.tolist(),
         "kept_of_the_constant": float(kept[2]),
-        "kept_span_left_when_mixed": float(left[1, 0]),
+        "orthogonal_left_when_mixed": float(left[1, 0]),
         "complement_left_when_mixed": float(left[1, 3]),
         "left_axis_aligned": left[0].tolist(),
         "left_mixed": left[1].tolist(),
@@ -119,14 +121,14 @@ def tables() -> None:
 
 
 def picture() -> None:
-    """Draw five sets as the paper does, beside the same sets without the distracting direction."""
-    sets = analytic_example(n_sets=5)
-    focus = Focus(n_remove=1, cushion=CUSHION).fit_sets(analytic_example())
+    """Draw five groups as the paper does, beside the same groups without the distracting direction."""
+    groups = analytic_example(n_groups=5)
+    focus = Focus(n_remove=1, ridge=DEFAULT_RIDGE).fit_groups(analytic_example())
     figure = new_figure(11, 4.6)
     tints = [GREY[0], BLUE[0], AMBER[0], BLUE[1], AMBER[1]]
-    for place, title in enumerate(("Five sets of the example", "The same, with the distracting direction gone")):
+    for place, title in enumerate(("Five groups of the example", "The same, with the distracting direction gone")):
         axes = figure.add_subplot(1, 2, place + 1, projection="3d")
-        for one, tint in zip(sets, tints, strict=True):
+        for one, tint in zip(groups, tints, strict=True):
             rows = focus.inverse_transform(focus.transform(one.rows)) if place else one.rows
             axes.scatter(*rows.T, s=7, color=tint, depthshade=False, label=one.name)
         axes.set(xlim=(-3, 21), ylim=(-3, 5), zlim=(-2, 0), zticks=[-2, -1, 0])

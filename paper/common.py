@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 
 HERE = Path(__file__).parent
 README = HERE / "README.md"

@@ -35,22 +35,22 @@ from paper.silhouette_results import (
     tables,
     write,
 )
-from undistract import DiscriminativeDetector, EvidenceWarning, Focus, Moments, NearestDetector, Spectrum, detector
+from undistract import DiscriminativeDetector, EvidenceWarning, Focus, Moments, NearestDetector, Spectrum, as_detector
+from undistract._arrays import Floats
 from undistract.algebra import Projection
-from undistract.arrays import Floats
-from undistract.detect.quality import quality
-from undistract.sets.silhouettes import silhouettes_under_light
+from undistract.datasets.silhouettes import make_illuminated_silhouettes
+from undistract.detect.metrics import quality
 
-SETTINGS = {"paper": Focus(cutoff=0.999, cushion=1e-8), "ours": Focus()}
+SETTINGS = {"paper": Focus(cutoff=0.999, ridge=1e-8), "ours": Focus()}
 # The detector of the paper with the defaults of its own paper, and with a penalty that keeps it from telling every row
 # apart; 784 pixels are more than the hundred rows of a window.
 MADE: dict[str, Callable[[int], Any]] = {
     SLOW[0]: lambda seed: DiscriminativeDetector(random_state=seed, progress=False),
     SLOW[1]: lambda seed: DiscriminativeDetector(ridge=10, standardise=False, random_state=seed, progress=False),
     "nearest": lambda seed: NearestDetector(n_neighbors=10),
-    "lof": lambda seed: detector("lof"),
-    "isolation forest": lambda seed: detector("isolation_forest"),
-    "one-class svm": lambda seed: detector("one_class_svm"),
+    "lof": lambda seed: as_detector("lof"),
+    "isolation forest": lambda seed: as_detector("isolation_forest"),
+    "one-class svm": lambda seed: as_detector("one_class_svm"),
 }
 
 
@@ -58,7 +58,7 @@ def run(seed: int, data: Path | None, *, quick: bool = False) -> Iterator[Result
     """Measure one seed; quick leaves out the slow detectors and the training without Faces 3."""
     for training in list(TRAINING)[: 1 if quick else None]:
         tests = {
-            light: silhouettes_under_light(data=data, leave_out=TRAINING[training], lit_test=share, seed=seed)
+            light: make_illuminated_silhouettes(data=data, leave_out=TRAINING[training], lit_test=share, seed=seed)
             for light, share in LIGHT.items()
         }
         under_light = tests["common"]
@@ -70,8 +70,8 @@ def run(seed: int, data: Path | None, *, quick: bool = False) -> Iterator[Result
         about = {
             "seconds for moments": middle - start,
             "seconds per fit": (time.perf_counter() - middle) / len(learned),
-            "sets": moments.n_sets,
-            "full sets": int((moments.counts == 100).sum()),
+            "groups": moments.n_groups,
+            "full groups": int((moments.counts == 100).sum()),
         }
         parts = [
             _named("", about),
@@ -125,7 +125,7 @@ def readings(focus: Focus) -> dict[str, Callable[[Floats], Floats]]:
     """Give the ways to read "remove the eigenvectors", each as a map of rows."""
     spectrum, n_removed = focus.spectrum_, focus.n_removed_
     return {
-        "kept span": focus.transform,
+        "orthogonal complement": focus.transform,
         "eigen": Projection.of(spectrum, n_removed, "eigen"),
         "oblique": Projection.of(spectrum, n_removed, "oblique"),
         "complement of filters": lambda X: complement_of_filters(X, spectrum.filters[:, :n_removed]),
@@ -145,15 +145,15 @@ def fitted(focus: Focus, moments: Moments) -> Focus:
 
 
 def _cushions(moments: Moments, gradients: Floats) -> Iterator[Result]:
-    for cushion in CUSHIONS:
-        spectrum = Spectrum.of(moments, cushion=cushion)
+    for ridge in CUSHIONS:
+        spectrum = Spectrum.of(moments, ridge=ridge)
         found = {f"λ{place + 1}": value for place, value in enumerate(spectrum.distraction[:4])}
         for cutoff in (0.999, 0.95):
             n_above = int((spectrum.distraction >= cutoff).sum())
             found[f"directions from {cutoff}"] = n_above
             found[f"degrees from {cutoff}"] = degrees(spectrum.patterns[:, :n_above], gradients)
         found["degrees to top two"] = degrees(spectrum.patterns[:, :2], gradients)
-        yield from _named(f"cushion {cushion:g}", found)
+        yield from _named(f"ridge {ridge:g}", found)
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from paper.analytic_example import SEEDS
 from paper.common import number, publish
 from undistract import Moments
-from undistract.arrays import Floats
-from undistract.sets.synthetic import analytic_example, mixed
+from undistract._arrays import Floats
+from undistract.datasets.synthetic import analytic_example, mix_features
 
 FEATURES = ("descriptive", "distracting", "constant")
 
@@ -17,8 +17,8 @@ def eigenvalues(matrix: str, mixing: Floats | None = None) -> tuple[Floats, Floa
     """Return the eigenvalues of "within" or "total", and which feature each eigenvector reads most, (seed, 3) each."""
     values, read = np.zeros((len(SEEDS), 3)), np.zeros((len(SEEDS), 3), dtype=int)
     for seed in SEEDS:
-        sets = analytic_example(seed=seed)
-        moments = Moments.of(sets if mixing is None else mixed(sets, mixing))
+        groups = analytic_example(seed=seed)
+        moments = Moments.of(groups if mixing is None else mix_features(groups, mixing))
         ascending, vectors = np.linalg.eigh(getattr(moments, matrix))
         values[seed] = ascending[::-1]
         # A turned copy is turned back, so that the question stays the same: which feature does it read?

@@ -13,9 +13,10 @@ from paper.common import number, save
 from paper.illuminated_silhouettes import SETTINGS, fitted
 from paper.silhouette_results import CUSHIONS
 from undistract import Focus, Moments, NearestDetector, Spectrum
-from undistract.arrays import Floats
-from undistract.detect.quality import quality
-from undistract.report.plots import (
+from undistract._arrays import Floats
+from undistract.datasets.silhouettes import make_illuminated_silhouettes
+from undistract.detect.metrics import quality
+from undistract.report.figures import (
     AMBER,
     BLUE,
     DASHED,
@@ -28,7 +29,6 @@ from undistract.report.plots import (
     new_figure,
     tidy,
 )
-from undistract.sets.silhouettes import silhouettes_under_light
 
 # Light reaches beyond paper (0) and ink (1); all images share this scale, so that before and after can be compared.
 BRIGHTNESS = (-0.5, 1.5)
@@ -37,13 +37,13 @@ N_SHOWN = 5
 
 
 def training_images(learned: dict[str, Focus], under_light: Any) -> Figure:
-    """Draw images of the sets the paper shows, and the same after each setting, back in pixel space."""
+    """Draw images of the groups the paper shows, and the same after each setting, back in pixel space."""
     figure = new_figure(12, 2.55)
     grid = figure.add_gridspec(1, 3, left=0.075, right=0.99, top=0.88, bottom=0.0, wspace=0.06)
-    sets = {one.name: one.rows for one in under_light.training}
+    groups = {one.name: one.rows for one in under_light.training}
     for place, name in enumerate(("0", "1", "flamingo")):
         axes = figure.add_subplot(grid[0, place])
-        rows = sets[name][:N_SHOWN]
+        rows = groups[name][:N_SHOWN]
         draw_before_and_after(axes, learned, rows, labels=place == 0)
         axes.set_title(name, loc="left", fontsize=LABEL_SIZE + 1, color=INK, fontweight="bold", pad=6)
     return figure
@@ -105,12 +105,12 @@ def score_tracks(learned: dict[str, Focus], under_light: Any) -> Figure:
 
 
 def spectrum_at_cushions(moments: Moments) -> Figure:
-    """Draw 1 - λ of the leading directions at each cushion, with what pure noise would read without one."""
+    """Draw 1 - λ of the leading directions at each ridge, with what pure noise would read without one."""
     figure = new_figure(12, 3.9)
     grid = figure.add_gridspec(1, len(CUSHIONS), left=0.07, right=0.99, top=0.8, bottom=0.15, wspace=0.1)
-    for place, cushion in enumerate(CUSHIONS):
+    for place, ridge in enumerate(CUSHIONS):
         axes = figure.add_subplot(grid[0, place])
-        spectrum = Spectrum.of(moments, cushion=cushion)
+        spectrum = Spectrum.of(moments, ridge=ridge)
         below_one = 1 - spectrum.distraction[:200]
         axes.plot(np.arange(3, 201), below_one[2:], ".", color=GREY[1], markersize=3)
         axes.plot([1, 2], below_one[:2], "o", color=AMBER[0], markersize=7)
@@ -125,11 +125,11 @@ def spectrum_at_cushions(moments: Moments) -> Figure:
             axes.set_yticklabels([])
         else:
             axes.set_ylabel("1 - λ, the most distracting on top", fontsize=LABEL_SIZE, color=INK)
-            axes.text(205, 5.5e-3, "pure noise, without a cushion", ha="right", fontsize=LABEL_SIZE - 2, color=BLUE[1])
-        draw_title(axes, f"cushion {cushion:g}")
+            axes.text(205, 5.5e-3, "pure noise, without a ridge", ha="right", fontsize=LABEL_SIZE - 2, color=BLUE[1])
+        draw_title(axes, f"ridge {ridge:g}")
         tidy(axes)
     figure.text(
-        0.07, 0.93, "The first two directions (amber) stand apart only with a healthy cushion.", fontsize=14, color=INK
+        0.07, 0.93, "The first two directions (amber) stand apart only with a healthy ridge.", fontsize=14, color=INK
     )
     figure.text(0.53, 0.03, "the 200 most distracting directions", ha="center", fontsize=LABEL_SIZE, color=FAINT)
     return figure
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the images; without it they are downloaded")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    under_light = silhouettes_under_light(data=options.data, seed=options.seed)
+    under_light = make_illuminated_silhouettes(data=options.data, seed=options.seed)
     moments = Moments.of(under_light.training)
     learned = {setting: fitted(focus, moments) for setting, focus in SETTINGS.items()}
     save(training_images(learned, under_light), "training_images")

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import t as student
 
 from paper.common import HERE, number, publish
+from undistract._arrays import Floats
 from undistract.algebra import Evidence
-from undistract.arrays import Floats
 
 RESULTS = HERE / "results" / "silhouettes.csv"
 COLUMNS = ("seed", "training", "light", "setting", "detector", "measure", "value")
@@ -23,8 +23,8 @@ CUSHIONS = (1e-8, 1e-3, 1e-1, 1.0)
 # What is compared, and its name in tables.
 COMPARED = {
     "raw": "as they are",
-    "paper, kept span": "paper's setting",
-    "ours, kept span": "ours",
+    "paper, orthogonal complement": "paper's setting",
+    "ours, orthogonal complement": "ours",
     "clean": "without light",
 }
 # The first two are the paper's own.
@@ -90,9 +90,9 @@ def measures() -> dict[str, float | list[float]]:
     paper = {"training": "with Faces 3", "setting": "paper"}
     complement = {"training": "with Faces 3", "setting": "paper, complement of filters"}
     return {
-        "sets": of.mean(training="with Faces 3", measure="sets"),
-        "full_outlines": of.mean(training="with Faces 3", measure="full sets") / 6 - 62,
-        "cushion_degrees": [of.mean(setting=f"cushion {c:g}", measure="degrees to top two") for c in (1e-8, 0.1)],
+        "groups": of.mean(training="with Faces 3", measure="groups"),
+        "full_outlines": of.mean(training="with Faces 3", measure="full groups") / 6 - 62,
+        "ridge_degrees": [of.mean(setting=f"ridge {c:g}", measure="degrees to top two") for c in (1e-8, 0.1)],
         "light_degrees": [
             of.mean(measure="degrees to removed", **paper),
             of.mean(measure="degrees to top two", **paper),
@@ -124,7 +124,7 @@ def measures() -> dict[str, float | list[float]]:
             of.mean(detector="nearest", light="common", measure="average precision", **complement),
             of.mean(measure="light left", **complement),
         ],
-        "light_left": of.mean(training="with Faces 3", setting="paper, kept span", measure="light left"),
+        "light_left": of.mean(training="with Faces 3", setting="paper, orthogonal complement", measure="light left"),
         "seconds": [of.mean(measure="seconds for moments"), of.mean(measure="seconds per fit")],
     }
 
@@ -141,7 +141,7 @@ def tables() -> None:
         publish(f"average precision {training}", ["light", "detector", *COMPARED.values()], rows)
     rows = []
     for setting, words in {"paper": "paper's", "ours": "ours"}.items():
-        for reading in ("kept span", "eigen", "oblique", "complement of filters"):
+        for reading in ("orthogonal complement", "eigen", "oblique", "complement of filters"):
             asked = {"training": "with Faces 3", "setting": f"{setting}, {reading}"}
             left = of.cell(measure="light left", **asked)
             rows.append([words, reading, left, *(of.cell(light=light, detector="nearest", **asked) for light in LIGHT)])
@@ -167,16 +167,16 @@ def tables() -> None:
     ]
     publish("what is removed", header, rows)
     rows = []
-    for cushion in CUSHIONS:
-        asked = {"setting": f"cushion {cushion:g}"}
+    for ridge in CUSHIONS:
+        asked = {"setting": f"ridge {ridge:g}"}
         rows.append([
-            f"{cushion:g}", " ".join(number(of.mean(measure=f"λ{place}", **asked), 5) for place in (1, 2, 3, 4)),
+            f"{ridge:g}", " ".join(number(of.mean(measure=f"λ{place}", **asked), 5) for place in (1, 2, 3, 4)),
             of.cell(1, measure="directions from 0.999", **asked), of.cell(1, measure="degrees from 0.999", **asked),
             of.cell(1, measure="directions from 0.95", **asked), of.cell(1, measure="degrees from 0.95", **asked),
             of.cell(1, measure="degrees to top two", **asked),
         ])  # fmt: skip
-    header = ["cushion", "λ₁ λ₂ λ₃ λ₄", "λ ≥ .999", "their angle", "λ ≥ .95", "their angle", "top two's angle"]
-    publish("cushions", header, rows)
+    header = ["ridge", "λ₁ λ₂ λ₃ λ₄", "λ ≥ .999", "their angle", "λ ≥ .95", "their angle", "top two's angle"]
+    publish("ridges", header, rows)
 
 
 def differences(found: list[Result], stored: list[Result]) -> dict[str, float]:

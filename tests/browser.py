@@ -1,4 +1,4 @@
-"""Debian's Chromium under Playwright, for tests that look at what a browser makes of our files."""
+"""Chromium under Playwright, for tests that need a real browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOW = "needs a browser: apt-get install chromium && pip install playwright"
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Start a headless browser, or skip the test where there is none."""
+    """Start a headless browser, or skip the test if there is none."""
     playwright = pytest.importorskip("playwright.sync_api", reason=HOW)
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -31,6 +31,6 @@ def launched() -> Iterator[Any]:
 
 @contextmanager
 def new_page(**options: Any) -> Iterator[Any]:
-    """Open an empty page in a headless browser, or skip the test where there is none."""
+    """Open an empty page in a headless browser, or skip the test if there is none."""
     with launched() as browser:
         yield browser.new_page(**options)

@@ -1,4 +1,4 @@
-"""Clips that tests write themselves: a grey scene with dots that wander, and one that runs."""
+"""Generate clips for tests: slow dots on grey, and optionally a fast one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def dots(
 ) -> np.ndarray:
     """Draw frames (n, height, width, 3) of uint8."""
     rng = np.random.default_rng(seed)
-    places = rng.uniform([0, 0], [width, height], size=(6, 2))
+    positions = rng.uniform([0, 0], [width, height], size=(6, 2))
     speeds = rng.uniform(-1, 1, size=(6, 2))
     if runner:
         speeds[0] = (7, 0)
     y, x = np.mgrid[:height, :width]
     frames = np.full((n_frames, height, width, 3), 90, dtype=np.uint8)
     for number, frame in enumerate(frames):
-        for column, row in (places + speeds * number) % (width, height):
+        for column, row in (positions + speeds * number) % (width, height):
             frame[(x - column) ** 2 + (y - row) ** 2 < 20] = 210
     if noise:
         frames += rng.integers(0, noise, size=(*frames.shape[:3], 1), dtype=np.uint8)
@@ -36,13 +36,13 @@ def write_clip(
     rotation: int | None = None,
     **options: str,
 ) -> Path:
-    """Write frames, ten in a second unless their times are given, with a key frame every tenth."""
+    """Write frames at 10 per second, or at the given times, with a key frame every tenth."""
     import av
 
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=10, options={"g": "10", **options})
         stream.height, stream.width = frames.shape[1:3]
-        # Odd sides need a format that does not halve them.
+        # Frames with odd sides need a format without chroma subsampling.
         stream.pix_fmt = "yuv444p" if codec == "libx264" else "yuv420p"
         if times is not None:
             stream.codec_context.time_base = Fraction(1, 1000)

@@ -1,4 +1,4 @@
-"""Rows on rings: where on its ring a row lies distracts, and no straight direction follows that."""
+"""Rows on rings: the angle is the nuisance, and no straight direction describes it."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ def on_rings(radius, rng):
 
 
 def thirty_rings(n_rows):
-    """Thirty sets, each on a ring of its own radius: rows, and which set each belongs to."""
+    """Return rows of thirty groups, each on a ring with its own radius, and the group of each row."""
     rng = np.random.default_rng(0)
-    sets = np.repeat(np.arange(30), n_rows)
-    return on_rings(rng.uniform(1, 3, 30)[sets], rng), sets
+    groups = np.repeat(np.arange(30), n_rows)
+    return on_rings(rng.uniform(1, 3, 30)[groups], rng), groups
 
 
 def separation(usual, other):
-    """How far groups lie apart, in units of the first one's spread."""
+    """Return the distance of two groups of rows, in units of the standard deviation of the first."""
     return np.linalg.norm(other.mean(axis=0) - usual.mean(axis=0)) / np.linalg.norm(usual.std(axis=0))

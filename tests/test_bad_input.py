@@ -1,4 +1,4 @@
-"""PROMISES 4: any input gives a result or one typed error that says what to do; never a NaN, never a raw error."""
+"""PROMISES 4: any input gives a finite result or one typed error with a next step; never NaN, never a raw error."""
 
 import decimal
 import enum
@@ -13,11 +13,11 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from undistract import Focus, InputError, KernelFocus, Moments, SetMoments, Spectrum, rank_functions
+from undistract import Focus, GroupMoments, InputError, KernelFocus, Moments, Spectrum, rank_functions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning"),
-    pytest.mark.filterwarnings("ignore::undistract.errors.NoSetsWarning"),
+    pytest.mark.filterwarnings("ignore::undistract.errors.NoGroupsWarning"),
 ]
 
 N_SETS = 4
@@ -25,7 +25,7 @@ LABELS = np.repeat(np.arange(N_SETS), 10)
 
 
 def good_rows():
-    """Four sets of ten rows; the first feature tells them apart, the second wobbles most."""
+    """Return four groups of ten rows; the first feature differs between groups, the second varies most."""
     X = np.random.default_rng(0).normal(size=(40, 4)) * [1, 5, 1, 1]
     X[:, 0] += 3 * LABELS
     return X
@@ -79,7 +79,7 @@ refused = {
     "complex": lambda: good_rows() + 1j,
     "sparse": lambda: scipy.sparse.csr_array(good_rows()),
 }
-# Their squares leave the range of doubles: a good answer or a refusal, both without a word from numpy.
+# Their squares overflow: a good result or an error, both without a numpy warning.
 extreme = {
     "1e308": lambda: good_rows() * 1e306,
     "1e308, constant": lambda: np.full((40, 4), 1e308),
@@ -98,7 +98,7 @@ def labels_for(rows):
 
 
 def split(rows):
-    """The same rows as sets by name, in their own type."""
+    """Return the same rows as groups by name, in their own type."""
     labels = labels_for(rows)
     if isinstance(rows, pd.DataFrame):
         return {name: rows.iloc[labels == name] for name in range(N_SETS)}
@@ -112,29 +112,29 @@ def split(rows):
 
 
 def fitted(**settings):
-    return Focus(**settings).fit(good_rows(), sets=LABELS)
+    return Focus(**settings).fit(good_rows(), groups=LABELS)
 
 
-# Doors that learn, and doors that use what was learned.
+# Entry points that fit, and entry points that use a fitted model.
 learning = {
-    "fit": lambda rows: Focus().fit(rows, sets=labels_for(rows)),
-    "fit without a cushion": lambda rows: Focus(cushion=0.0).fit(rows, sets=labels_for(rows)),
-    "fit by eigenvectors": lambda rows: Focus(cutoff=0.6, removal="eigen").fit(rows, sets=labels_for(rows)),
-    "fit softly": lambda rows: Focus(cutoff=0.6, removal="soft").fit(rows, sets=labels_for(rows)),
-    "fit without sets": lambda rows: Focus().fit(rows),
-    "fit_sets": lambda rows: Focus().fit_sets(split(rows)),
-    "partial_fit": lambda rows: Focus().partial_fit(rows, sets=labels_for(rows)),
-    "partial_fit after fit": lambda rows: fitted().partial_fit(rows, sets=labels_for(rows) + 2),
-    "fit by a kernel": lambda rows: KernelFocus().fit(rows, sets=labels_for(rows)),
-    "fit by a polynomial": lambda rows: KernelFocus("poly", degree=2).fit(rows, sets=labels_for(rows)),
-    "fit by Nyström": lambda rows: KernelFocus(approx="nystroem").fit(rows, sets=labels_for(rows)),
-    "fit by waves": lambda rows: KernelFocus(approx="fourier").fit(rows, sets=labels_for(rows)),
-    "fit by a kernel without sets": lambda rows: KernelFocus().fit(rows),
-    "fit_sets by a kernel": lambda rows: KernelFocus().fit_sets(split(rows)),
-    "partial_fit by waves": lambda rows: KernelFocus(approx="fourier").partial_fit(rows, sets=labels_for(rows)),
+    "fit": lambda rows: Focus().fit(rows, groups=labels_for(rows)),
+    "fit without a ridge": lambda rows: Focus(ridge=0.0).fit(rows, groups=labels_for(rows)),
+    "fit by eigenvectors": lambda rows: Focus(cutoff=0.6, removal="eigen").fit(rows, groups=labels_for(rows)),
+    "fit softly": lambda rows: Focus(cutoff=0.6, removal="soft").fit(rows, groups=labels_for(rows)),
+    "fit without groups": lambda rows: Focus().fit(rows),
+    "fit_groups": lambda rows: Focus().fit_groups(split(rows)),
+    "partial_fit": lambda rows: Focus().partial_fit(rows, groups=labels_for(rows)),
+    "partial_fit after fit": lambda rows: fitted().partial_fit(rows, groups=labels_for(rows) + 2),
+    "fit by a kernel": lambda rows: KernelFocus().fit(rows, groups=labels_for(rows)),
+    "fit by a polynomial": lambda rows: KernelFocus("poly", degree=2).fit(rows, groups=labels_for(rows)),
+    "fit by Nyström": lambda rows: KernelFocus(approx="nystroem").fit(rows, groups=labels_for(rows)),
+    "fit by waves": lambda rows: KernelFocus(approx="fourier").fit(rows, groups=labels_for(rows)),
+    "fit by a kernel without groups": lambda rows: KernelFocus().fit(rows),
+    "fit_groups by a kernel": lambda rows: KernelFocus().fit_groups(split(rows)),
+    "partial_fit by waves": lambda rows: KernelFocus(approx="fourier").partial_fit(rows, groups=labels_for(rows)),
     "Moments.of": lambda rows: Moments.of(split(rows)),
-    "Moments.of_labelled": lambda rows: Moments.of_labelled(rows, labels_for(rows)),
-    "SetMoments.of": lambda rows: SetMoments.of(rows),
+    "Moments.from_labels": lambda rows: Moments.from_labels(rows, labels_for(rows)),
+    "GroupMoments.of": lambda rows: GroupMoments.of(rows),
     "rank_functions": lambda rows: rank_functions({"first": lambda x: np.asarray(x)[:, 0]}, split(rows)),
 }
 using = {
@@ -145,16 +145,16 @@ using = {
     "undo softly": lambda rows: fitted(n_remove=2, removal="soft", strength=9.0).inverse_transform(rows),
     "inverse_transform": lambda rows: fitted(n_remove=0).inverse_transform(rows),
     "denoise": lambda rows: fitted(n_remove=2).denoise(rows),
-    "transform by a kernel": lambda rows: KernelFocus().fit(good_rows(), sets=LABELS).transform(rows),
-    "transform by waves": lambda rows: KernelFocus(approx="fourier").fit(good_rows(), sets=LABELS).transform(rows),
-    "denoise by a kernel": lambda rows: KernelFocus().fit(good_rows(), sets=LABELS).denoise(rows),
+    "transform by a kernel": lambda rows: KernelFocus().fit(good_rows(), groups=LABELS).transform(rows),
+    "transform by waves": lambda rows: KernelFocus(approx="fourier").fit(good_rows(), groups=LABELS).transform(rows),
+    "denoise by a kernel": lambda rows: KernelFocus().fit(good_rows(), groups=LABELS).denoise(rows),
 }
 
 
 def numbers_in(result):
-    """All numbers that a user can read off a result."""
+    """Return all numbers of a result that a user can see."""
     if isinstance(result, Focus):
-        assert result.describe()
+        assert str(result.summary())
         assert len(result.get_feature_names_out()) == result.transform(good_rows()[:, : result.n_features_in_]).shape[1]
         return [
             result.distraction_,
@@ -164,26 +164,26 @@ def numbers_in(result):
             result.components_,
         ]
     if isinstance(result, KernelFocus):
-        assert result.describe()
-        seen = result.transform(good_rows()[:, : result.n_features_in_])
-        return [result.distraction_, result.debiased_distraction_, seen]
+        assert str(result.summary())
+        transformed = result.transform(good_rows()[:, : result.n_features_in_])
+        return [result.distraction_, result.debiased_distraction_, transformed]
     if isinstance(result, Moments):
         return [result.within, result.between, result.mean]
-    if isinstance(result, SetMoments):
+    if isinstance(result, GroupMoments):
         return [result.mean, result.scatter]
     if isinstance(result, list):
-        return [[one.within, one.total, one.distraction] for one in result]
+        return [[function.within, function.total, function.distraction] for function in result]
     return [np.asarray(result)]
 
 
 def is_helpful(error):
-    """Ours, or said while scikit-learn checked the input; not something that numpy or Python let slip."""
+    """Return True for our errors and those of scikit-learn's validation, not for raw errors of numpy or Python."""
     said_in = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     return isinstance(error, InputError) or any("sklearn" in path for path in said_in)
 
 
 def result_or_reason(attempt):
-    """Return what an attempt gives, or None if it was refused with a helpful reason; all else is raised."""
+    """Return the result, or None after a helpful error; raise all other errors."""
     try:
         return attempt()
     except (ValueError, TypeError) as refusal:
@@ -202,7 +202,7 @@ def test_unusual_but_usable_rows_give_finite_numbers(rows, door):
 @pytest.mark.parametrize("door", [*learning, *using])
 @pytest.mark.parametrize("rows", refused)
 @pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
-def test_unusable_rows_are_refused_with_a_reason(rows, door):
+def test_unusable_rows_raise_a_helpful_error(rows, door):
     with pytest.raises((ValueError, TypeError)) as refusal:
         (learning | using)[door](refused[rows]())
     assert is_helpful(refusal.value), repr(refusal.value)
@@ -210,82 +210,82 @@ def test_unusable_rows_are_refused_with_a_reason(rows, door):
 
 @pytest.mark.parametrize("door", learning)
 @pytest.mark.parametrize("rows", extreme)
-def test_extreme_rows_give_finite_numbers_or_a_reason(rows, door):
+def test_extreme_rows_give_finite_numbers_or_a_helpful_error(rows, door):
     result = result_or_reason(lambda: learning[door](extreme[rows]()))
     assert result is None or all(np.isfinite(numbers).all() for numbers in numbers_in(result))
 
 
-@pytest.mark.parametrize("n_features", [4, 200])  # whole matrices; few rows
+@pytest.mark.parametrize("n_features", [4, 200])  # matrices; few rows
 @pytest.mark.parametrize("exponent", [-300, -170, -162, -160, -155, -140, 140, 150, 153, 154, 300])
-def test_tiny_and_huge_rows_read_as_usual_or_are_refused(exponent, n_features):
+def test_tiny_and_huge_rows_give_the_usual_result_or_an_error(exponent, n_features):
     X = np.random.default_rng(0).normal(size=(40, n_features))
     X[:, 0] += 3 * LABELS
-    usual = Focus().fit(X, sets=LABELS)
-    scaled = result_or_reason(lambda: Focus().fit(X * float(f"1e{exponent}"), sets=LABELS))
+    usual = Focus().fit(X, groups=LABELS)
+    scaled = result_or_reason(lambda: Focus().fit(X * float(f"1e{exponent}"), groups=LABELS))
     if scaled is not None:
         assert scaled.distraction_ == pytest.approx(usual.distraction_, abs=1e-6)
         assert scaled.debiased_distraction_ == pytest.approx(usual.debiased_distraction_, abs=1e-6)
 
 
-def test_what_lay_in_memory_before_plays_no_part(monkeypatch):
-    """Half of a matrix was not filled in, and divided: now and then tiny rows warned of an overflow."""
+def test_uninitialized_memory_does_not_matter(monkeypatch):
+    """Regression: the unused half of a matrix was uninitialized and divided; tiny rows sometimes warned of overflow."""
     X = 1e-140 * np.random.default_rng(0).normal(size=(40, 200))
-    usual = Focus().fit(X, sets=LABELS).distraction_
+    usual = Focus().fit(X, groups=LABELS).distraction_
     monkeypatch.setattr(np, "empty", lambda shape, **how: np.full(shape, 1e300, **how))
-    assert (Focus().fit(X, sets=LABELS).distraction_ == usual).all()
+    assert (Focus().fit(X, groups=LABELS).distraction_ == usual).all()
 
 
 @pytest.mark.parametrize("door", ["transform", "denoise", "partial_fit after fit"])
-def test_rows_of_another_width_are_refused(door):
+def test_rows_of_another_width_are_an_error(door):
     with pytest.raises(ValueError, match="3 features, but Focus is expecting 4"):
         (learning | using)[door](good_rows()[:, :3])
 
 
-def test_coordinates_of_another_width_are_refused():
+def test_coordinates_of_another_width_are_an_error():
     with pytest.raises(InputError, match="transform gives 3"):
         fitted(n_remove=1).inverse_transform(good_rows())
 
 
-def test_sets_of_different_width_are_refused():
+def test_groups_of_different_width_are_an_error():
     X = good_rows()
-    with pytest.raises(InputError, match="Set 'b' has 2 features, the others have 4"):
-        Focus().fit_sets({"a": X[:20], "b": X[20:, :2]})
+    with pytest.raises(InputError, match="Group 'b' has 2 features, the others have 4"):
+        Focus().fit_groups({"a": X[:20], "b": X[20:, :2]})
 
 
-def test_sets_of_different_dtypes_are_one_language():
+def test_groups_of_different_dtypes_give_the_same_result():
     X = np.round(8 * good_rows())
     dtypes = [np.float16, np.int8, np.float32, np.int64]
     mixed = [X[m == LABELS].astype(dtype) for m, dtype in enumerate(dtypes)]
-    assert Focus().fit_sets(mixed).distraction_ == pytest.approx(Focus().fit(X, sets=LABELS).distraction_)
+    assert Focus().fit_groups(mixed).distraction_ == pytest.approx(Focus().fit(X, groups=LABELS).distraction_)
 
 
-# Sets that cannot teach.
+# Insufficient groups.
 
 
-def test_one_set_is_refused_and_says_what_is_needed():
-    with pytest.raises(InputError, match="at least two sets"):
-        Focus().fit(good_rows(), sets=np.zeros(40))
+def test_one_group_is_an_error():
+    with pytest.raises(InputError, match="at least two groups"):
+        Focus().fit(good_rows(), groups=np.zeros(40))
 
 
-def test_sets_of_single_rows_are_refused_and_say_what_is_needed():
+def test_groups_of_one_row_are_an_error():
     with pytest.raises(InputError, match="single row"):
-        Focus().fit(good_rows(), sets=np.arange(40))
+        Focus().fit(good_rows(), groups=np.arange(40))
 
 
-@pytest.mark.parametrize("sets", [[], {}, iter([])])
-def test_no_sets_are_refused(sets):
-    with pytest.raises(InputError, match="There are no sets"):
-        Focus().fit_sets(sets)
+@pytest.mark.parametrize("groups", [[], {}, iter([])])
+def test_no_groups_are_an_error(groups):
+    with pytest.raises(InputError, match="There are no groups"):
+        Focus().fit_groups(groups)
 
 
-@pytest.mark.parametrize("sets", [good_rows(), None, 3, scipy.sparse.csr_array(good_rows())], ids=type)
-def test_one_thing_in_place_of_sets_is_refused(sets):
-    with pytest.raises(InputError, match="expected several"):
-        Focus().fit_sets(sets)
+@pytest.mark.parametrize("groups", [good_rows(), None, 3, scipy.sparse.csr_array(good_rows())], ids=type)
+def test_single_object_instead_of_groups_is_an_error(groups):
+    with pytest.raises(InputError, match="Expected several groups"):
+        Focus().fit_groups(groups)
 
 
-@pytest.mark.parametrize("moments", [None, "moments", good_rows(), SetMoments.of(good_rows())], ids=type)
-def test_what_is_not_moments_is_refused_by_fit_moments(moments):
+@pytest.mark.parametrize("moments", [None, "moments", good_rows(), GroupMoments.of(good_rows())], ids=type)
+def test_fit_moments_rejects_other_types(moments):
     with pytest.raises((ValueError, TypeError)):
         Focus().fit_moments(moments)
 
@@ -314,21 +314,21 @@ hashable_names = {
     "numpy floats": list(np.linspace(0, 1, N_SETS)),
     "numpy words": list(np.array(list("abcd"))),
     "numpy dates": list(DAYS.to_numpy()),
-    "frozen sets": [frozenset([name]) for name in range(N_SETS)],
+    "frozen groups": [frozenset([name]) for name in range(N_SETS)],
 }
 
 
 @pytest.mark.parametrize("kind", hashable_names)
-def test_any_hashable_is_a_label(kind):
+def test_any_hashable_can_be_a_label(kind):
     names = hashable_names[kind]
-    focus = Focus().fit(good_rows(), sets=[names[label] for label in LABELS])
+    focus = Focus().fit(good_rows(), groups=[names[label] for label in LABELS])
     assert focus.distraction_ == pytest.approx(fitted().distraction_)
 
 
 @pytest.mark.parametrize("kind", hashable_names)
-def test_any_hashable_is_the_name_of_a_set(kind):
+def test_any_hashable_can_name_a_group(kind):
     X = good_rows()
-    focus = Focus().fit_sets((name, X[number == LABELS]) for number, name in enumerate(hashable_names[kind]))
+    focus = Focus().fit_groups((name, X[number == LABELS]) for number, name in enumerate(hashable_names[kind]))
     assert focus.moments_.names == tuple(hashable_names[kind])
     assert focus.distraction_ == pytest.approx(fitted().distraction_)
 
@@ -348,15 +348,15 @@ label_columns = {
 
 
 @pytest.mark.parametrize("kind", label_columns)
-def test_any_column_of_labels_is_read(kind):
-    assert Focus().fit(good_rows(), sets=label_columns[kind]()).distraction_ == pytest.approx(fitted().distraction_)
+def test_any_column_of_labels_is_accepted(kind):
+    assert Focus().fit(good_rows(), groups=label_columns[kind]()).distraction_ == pytest.approx(fitted().distraction_)
 
 
-def test_a_set_is_one_set_however_its_days_are_held():
+def test_equal_dates_of_different_types_are_one_group():
     X, nanoseconds = good_rows(), DAYS.to_numpy().astype("datetime64[ns]")
-    focus = Focus().partial_fit(X[::2], sets=nanoseconds[LABELS[::2]])
-    focus.partial_fit(X[1::2], sets=[DAYS[label] for label in LABELS[1::2]])
-    assert focus.moments_.n_sets == N_SETS
+    focus = Focus().partial_fit(X[::2], groups=nanoseconds[LABELS[::2]])
+    focus.partial_fit(X[1::2], groups=[DAYS[label] for label in LABELS[1::2]])
+    assert focus.moments_.n_groups == N_SETS
 
 
 bad_labels = {
@@ -365,7 +365,7 @@ bad_labels = {
     "two dimensions": LABELS[:, None],
     "a frame": pd.DataFrame({"set": LABELS}),
     "scalar": 3,
-    "one word": "a" * 40,
+    "one string": "a" * 40,
     "lists": [[int(label)] for label in LABELS],
 }
 missing = {
@@ -381,23 +381,23 @@ missing = {
 
 @pytest.mark.parametrize("kind", bad_labels)
 @pytest.mark.parametrize("door", ["fit", "partial_fit"])
-def test_unusable_labels_are_refused(kind, door):
+def test_unusable_labels_are_an_error(kind, door):
     with pytest.raises(InputError):
-        getattr(Focus(), door)(good_rows(), sets=bad_labels[kind])
+        getattr(Focus(), door)(good_rows(), groups=bad_labels[kind])
 
 
 @pytest.mark.parametrize("kind", missing)
-def test_a_missing_label_is_refused_by_its_row(kind):
+def test_missing_label_error_names_the_row(kind):
     labels = [int(label) for label in LABELS]
     labels[7] = missing[kind]
-    with pytest.raises(InputError, match="Row 7 has no set label"):
-        Focus().fit(good_rows(), sets=labels)
+    with pytest.raises(InputError, match="Row 7 has no group label"):
+        Focus().fit(good_rows(), groups=labels)
 
 
 # Settings.
 
 nonsense = [
-    *[("cushion", value) for value in (-1, np.nan, np.inf, "x", None, [0.1])],
+    *[("ridge", value) for value in (-1, np.nan, np.inf, "x", None, [0.1])],
     *[("cutoff", value) for value in (0, 2, -1, np.nan, "x", None, [0.5])],
     *[("n_remove", value) for value in (-1, 2.5, True, 10**9, "2", np.nan)],
     *[("removal", value) for value in ("x", None, 0, ["eigen"])],
@@ -407,9 +407,9 @@ nonsense = [
 
 
 @pytest.mark.parametrize(("setting", "value"), nonsense, ids=str)
-def test_a_nonsense_setting_is_refused_by_name(setting, value):
+def test_invalid_setting_error_names_the_setting(setting, value):
     with pytest.raises(InputError, match=setting):
-        Focus().set_params(**{setting: value}).fit(good_rows(), sets=LABELS)
+        Focus().set_params(**{setting: value}).fit(good_rows(), groups=LABELS)
 
 
 @pytest.mark.parametrize(
@@ -417,15 +417,15 @@ def test_a_nonsense_setting_is_refused_by_name(setting, value):
     [(1.0, 2.0, 3.0, 4.0), np.array([1.0, 2.0, 3.0, 4.0]), {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}.values()],
     ids=["tuple", "array", "values of a mapping"],
 )
-def test_weights_may_come_in_any_collection(prior):
-    focus = Focus(prior=prior).fit(good_rows(), sets=LABELS)
+def test_weights_may_be_any_collection(prior):
+    focus = Focus(prior=prior).fit(good_rows(), groups=LABELS)
     assert focus.moments_.shares == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
 @pytest.mark.parametrize("size", [1e-99, 1e-30, 1e30, 1e99])
 def test_only_the_ratio_of_weights_counts(size):
     plain, sized = (
-        Focus(prior=[weight * unit for weight in (1.0, 2.0, 3.0, 4.0)]).fit(good_rows(), sets=LABELS)
+        Focus(prior=[weight * unit for weight in (1.0, 2.0, 3.0, 4.0)]).fit(good_rows(), groups=LABELS)
         for unit in (1.0, size)
     )
     assert sized.distraction_ == pytest.approx(plain.distraction_)
@@ -433,51 +433,49 @@ def test_only_the_ratio_of_weights_counts(size):
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e307])
-def test_weights_whose_squares_leave_the_range_of_numbers_are_refused(size):
+def test_overflowing_weights_are_an_error(size):
     with pytest.raises(InputError, match="1e-100 to 1e100"):
-        Focus(prior=[size, size, size, size]).fit(good_rows(), sets=LABELS)
+        Focus(prior=[size, size, size, size]).fit(good_rows(), groups=LABELS)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("cushion", 1e308), ("cushion", 1e200), ("prior", [1e20, 1.0, 1.0, 1.0])]
-)
-def test_an_extreme_setting_gives_finite_numbers_or_a_reason(setting, value):
-    focus = result_or_reason(lambda: Focus(**{setting: value}).fit(good_rows(), sets=LABELS))
+@pytest.mark.parametrize(("setting", "value"), [("ridge", 1e308), ("ridge", 1e200), ("prior", [1e20, 1.0, 1.0, 1.0])])
+def test_extreme_setting_gives_finite_numbers_or_a_helpful_error(setting, value):
+    focus = result_or_reason(lambda: Focus(**{setting: value}).fit(good_rows(), groups=LABELS))
     assert focus is None or all(np.isfinite(numbers).all() for numbers in numbers_in(focus))
 
 
-cushioned = {
-    "Spectrum.of": lambda cushion: Spectrum.of(Moments.of(split(good_rows())), cushion=cushion),
-    "rank_functions": lambda cushion: rank_functions([lambda x: x[:, 0]], split(good_rows()), cushion=cushion),
+ridged = {
+    "Spectrum.of": lambda ridge: Spectrum.of(Moments.of(split(good_rows())), ridge=ridge),
+    "rank_functions": lambda ridge: rank_functions([lambda x: x[:, 0]], split(good_rows()), ridge=ridge),
 }
 
 
-@pytest.mark.parametrize("cushion", [-1.0, np.nan, np.inf, "x", None])
-@pytest.mark.parametrize("door", cushioned)
-def test_a_nonsense_cushion_is_refused_at_every_door(door, cushion):
-    with pytest.raises(InputError, match="cushion"):
-        cushioned[door](cushion)
+@pytest.mark.parametrize("ridge", [-1.0, np.nan, np.inf, "x", None])
+@pytest.mark.parametrize("door", ridged)
+def test_invalid_ridge_is_an_error_at_each_entry_point(door, ridge):
+    with pytest.raises(InputError, match="ridge"):
+        ridged[door](ridge)
 
 
-# What is left after a failure.
+# State after a failure.
 
 
-def test_a_failed_first_fit_leaves_nothing_fitted():
+def test_failed_first_fit_leaves_the_estimator_unfitted():
     focus = Focus()
     with pytest.raises(InputError):
-        focus.fit(good_rows(), sets=LABELS[:3])
+        focus.fit(good_rows(), groups=LABELS[:3])
     for use in (focus.transform, focus.inverse_transform, focus.denoise):
         with pytest.raises(NotFittedError):
             use(good_rows())
     with pytest.raises(NotFittedError):
-        focus.describe()
+        focus.summary()
 
 
-def test_a_failed_refit_leaves_the_old_model_whole():
-    focus = Focus(n_remove=1).fit(frame(), sets=LABELS)
+def test_failed_refit_keeps_the_old_model():
+    focus = Focus(n_remove=1).fit(frame(), groups=LABELS)
     before = focus.transform(frame())
     with pytest.raises(InputError):
-        focus.fit(frame(good_rows()[:, :2], "xy"), sets=LABELS[:3])
+        focus.fit(frame(good_rows()[:, :2], "xy"), groups=LABELS[:3])
     assert np.array_equal(focus.transform(frame()), before)
 
 
@@ -490,26 +488,26 @@ def test_a_failed_refit_leaves_the_old_model_whole():
         (good_rows(), None),
         (good_rows(), [None] * 40),
     ],
-    ids=["labels", "NaN", "width", "without sets", "missing labels"],
+    ids=["labels", "NaN", "width", "without groups", "missing labels"],
 )
-def test_a_failed_partial_fit_changes_nothing(rows, labels):
+def test_failed_partial_fit_changes_nothing(rows, labels):
     X = good_rows()
-    focus = Focus().partial_fit(X[::2], sets=LABELS[::2])
-    with pytest.raises(ValueError):  # noqa: PT011  which error it is, others test
-        focus.partial_fit(rows, sets=labels)
-    focus.partial_fit(X[1::2], sets=LABELS[1::2])
+    focus = Focus().partial_fit(X[::2], groups=LABELS[::2])
+    with pytest.raises(ValueError):  # noqa: PT011  the type is tested elsewhere
+        focus.partial_fit(rows, groups=labels)
+    focus.partial_fit(X[1::2], groups=LABELS[1::2])
     assert focus.moments_.n_rows == 40
     assert focus.distraction_ == pytest.approx(fitted().distraction_)
 
 
-@pytest.mark.parametrize("relearn", ["fit", "fit_sets", "fit_moments"])
-def test_learning_anew_forgets_the_old_columns(relearn):
+@pytest.mark.parametrize("relearn", ["fit", "fit_groups", "fit_moments"])
+def test_refit_forgets_the_old_columns(relearn):
     X = good_rows()[:, :3]
-    focus = Focus(n_remove=1, removal="oblique").fit(frame(), sets=LABELS)
+    focus = Focus(n_remove=1, removal="oblique").fit(frame(), groups=LABELS)
     if relearn == "fit":
-        focus.fit(X, sets=LABELS)
-    elif relearn == "fit_sets":
-        focus.fit_sets(split(X))
+        focus.fit(X, groups=LABELS)
+    elif relearn == "fit_groups":
+        focus.fit_groups(split(X))
     else:
         focus.fit_moments(Moments.of(split(X)))
     assert not hasattr(focus, "feature_names_in_")
@@ -517,27 +515,27 @@ def test_learning_anew_forgets_the_old_columns(relearn):
     assert focus.transform(X).shape == (40, 3)  # and no warning about names
 
 
-def test_numbered_columns_are_no_feature_names():
+def test_numbered_columns_are_not_feature_names():
     table = pd.DataFrame(good_rows())
-    focus = Focus(n_remove=1).fit_sets(split(table))
+    focus = Focus(n_remove=1).fit_groups(split(table))
     assert not hasattr(focus, "feature_names_in_")
     assert focus.transform(table).shape == (40, 3)  # and no warning about names
 
 
-def test_a_setting_changed_after_fit_waits_for_the_next_fit():
+def test_changed_setting_applies_at_the_next_fit():
     focus = fitted(n_remove=1).set_params(removal="oblique")
     assert len(focus.get_feature_names_out()) == focus.transform(good_rows()).shape[1]
-    assert "(kept_span)" in focus.describe()
+    assert focus.summary().removal == "orthogonal"
 
 
-def test_a_pickled_model_learns_on():
+def test_pickled_model_supports_partial_fit():
     X = good_rows()
-    focus = pickle.loads(pickle.dumps(Focus().partial_fit(X[::2], sets=LABELS[::2])))
-    focus.partial_fit(X[1::2], sets=LABELS[1::2])
+    focus = pickle.loads(pickle.dumps(Focus().partial_fit(X[::2], groups=LABELS[::2])))
+    focus.partial_fit(X[1::2], groups=LABELS[1::2])
     assert focus.distraction_ == pytest.approx(fitted().distraction_)
 
 
-def test_rows_given_are_never_changed():
+def test_input_rows_are_never_modified():
     X = good_rows()
     with warnings.catch_warnings(action="ignore"):
         for door in learning | using:

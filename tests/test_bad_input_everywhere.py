@@ -1,4 +1,4 @@
-"""PROMISES 4, at every other public door: a finite result, or one typed error that says what to do.
+"""PROMISES 4 at all other public entry points: a finite result, or one typed error with a next step.
 
 `test_bad_input.py` has `Focus` and the moments, `detect/test_degenerate.py` the detectors, `neural/` the encoder.
 """
@@ -14,18 +14,18 @@ from tests.test_bad_input import LABELS, extreme, good_rows, labels_for, refused
 from undistract import (
     AlarmBudget,
     Conformal,
-    FeatureSet,
+    FewShotClassifier,
     Focus,
     FocusDetector,
     FocusPenalty,
+    GroupQuantile,
     InputError,
     Moments,
-    MostSets,
     NearestDetector,
     Quantile,
-    Recogniser,
     Scores,
     SketchedMoments,
+    Source,
     Tail,
     explain,
     find_alarms,
@@ -33,11 +33,11 @@ from undistract import (
     score,
     transform,
 )
-from undistract.detect.quality import quality
+from undistract.detect.metrics import quality
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning"),
-    pytest.mark.filterwarnings("ignore::undistract.errors.NoSetsWarning"),
+    pytest.mark.filterwarnings("ignore::undistract.errors.NoGroupsWarning"),
     pytest.mark.filterwarnings("ignore:X has feature names:UserWarning"),
     pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
 ]
@@ -50,13 +50,13 @@ def watch():
 @pytest.fixture(scope="module")
 def fitted():
     with warnings.catch_warnings(action="ignore"):
-        return watch().fit(good_rows(), sets=LABELS)
+        return watch().fit(good_rows(), groups=LABELS)
 
 
 @pytest.fixture(scope="module")
 def model():
     with warnings.catch_warnings(action="ignore"):
-        return learn([FeatureSet(name, rows) for name, rows in split(good_rows()).items()], n_known=20)
+        return learn([Source(name, rows) for name, rows in split(good_rows()).items()], n_known=20)
 
 
 @pytest.fixture
@@ -66,61 +66,65 @@ def target(tmp_path):
 
 def penalised(rows):
     labels = labels_for(rows)
-    found = FocusPenalty(Ridge(), Focus(n_remove=1)).fit(rows, labels % 2, sets=labels)
-    return np.concatenate([found.coef_.ravel(), found.predict(rows)])
+    penalty = FocusPenalty(Ridge(), Focus(n_remove=1)).fit(rows, labels % 2, groups=labels)
+    return np.concatenate([penalty.coef_.ravel(), penalty.predict(rows)])
 
 
 def sketched(rows):
-    found = SketchedMoments.of(split(rows), size=3)
-    return np.concatenate([found.mean, found.rows_inside.ravel(), found.rows_apart.ravel()])
+    moments = SketchedMoments.of(split(rows), size=3)
+    return np.concatenate([moments.mean, moments.rows_within.ravel(), moments.rows_between.ravel()])
 
 
 def recognised(rows, examples=None):
-    """Be taught by these rows, or by good ones, and tell these from examples."""
+    """Fit to these rows, or to good ones, and classify these rows by examples."""
     taught = Moments.of(split(rows)) if examples is None else Moments.of(split(good_rows()))
     shown = good_rows()[::20]
-    return Recogniser(taught).fit(shown, np.arange(len(shown))).predict_proba(good_rows() if examples is None else rows)
+    return (
+        FewShotClassifier(taught)
+        .fit(shown, np.arange(len(shown)))
+        .predict_proba(good_rows() if examples is None else rows)
+    )
 
 
-def sets_of(rows):
-    return [FeatureSet(name, part) for name, part in split(rows).items()]
+def sources_of(rows):
+    return [Source(name, part) for name, part in split(rows).items()]
 
 
 DOORS = {
-    "FocusDetector.fit": lambda rows, *_: watch().fit(rows, sets=labels_for(rows)).scores_,
-    "FocusDetector.fit_sets": lambda rows, *_: watch().fit_sets(sets_of(rows)).anomaly_score(good_rows()),
+    "FocusDetector.fit": lambda rows, *_: watch().fit(rows, groups=labels_for(rows)).scores_,
+    "FocusDetector.fit_groups": lambda rows, *_: watch().fit_groups(sources_of(rows)).anomaly_score(good_rows()),
     "FocusDetector.anomaly_score": lambda rows, fitted, *_: fitted.anomaly_score(rows),
     "FocusDetector.p_values": lambda rows, fitted, *_: fitted.p_values(rows),
     "FocusDetector.predict": lambda rows, fitted, *_: fitted.predict(rows),
     "FocusPenalty.fit": lambda rows, *_: penalised(rows),
-    "Recogniser taught": lambda rows, *_: recognised(rows),
-    "Recogniser.predict_proba": lambda rows, *_: recognised(rows, examples=True),
+    "FewShotClassifier taught": lambda rows, *_: recognised(rows),
+    "FewShotClassifier.predict_proba": lambda rows, *_: recognised(rows, examples=True),
     "SketchedMoments.of": lambda rows, *_: sketched(rows),
-    "explain": lambda rows, fitted, *_: [one.ignored for one in explain(fitted, rows, [0, 1])],
-    "learn": lambda rows, *_: learn(sets_of(rows), n_known=20).watch.anomaly_score(good_rows()),
-    "learn without rows": lambda rows, *_: learn(sets_of(rows), keep_rows=False).watch.distraction_,
-    "score": lambda rows, _, model, __: score([FeatureSet("new", rows)], model).sets[0].after.values,
+    "explain": lambda rows, fitted, *_: [explanation.ignored for explanation in explain(fitted, rows, [0, 1])],
+    "learn": lambda rows, *_: learn(sources_of(rows), n_known=20).detector.anomaly_score(good_rows()),
+    "learn without rows": lambda rows, *_: learn(sources_of(rows), keep_rows=False).detector.distraction_,
+    "score": lambda rows, _, model, __: score([Source("new", rows)], model).sources[0].after.values,
     "transform": lambda rows, fitted, _, target: transform(rows, fitted, target),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("rows", [*usable, *refused, *extreme])
-def test_any_rows_give_finite_numbers_or_a_reason(rows, door, fitted, model, target):
-    given = (usable | refused | extreme)[rows]()
-    found = result_or_reason(lambda: DOORS[door](given, fitted, model, target))
-    assert found is None or np.isfinite(np.asarray(found, dtype=float)).all()
+def test_any_rows_give_finite_numbers_or_a_helpful_error(rows, door, fitted, model, target):
+    data = (usable | refused | extreme)[rows]()
+    result = result_or_reason(lambda: DOORS[door](data, fitted, model, target))
+    assert result is None or np.isfinite(np.asarray(result, dtype=float)).all()
     if rows in ("NaN", "inf", "-inf", "no rows", "ragged", "strings", "complex", "nothing"):
-        assert found is None, "it must be refused"
+        assert result is None, "an error was expected"
 
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("rows", ["float32", "lists", "columns first", "read only", "int8"])
 def test_usable_rows_are_used(rows, door, fitted, model, target):
-    given = usable[rows]()
-    if rows == "lists" and door in ("transform", "learn", "learn without rows", "score", "FocusDetector.fit_sets"):
-        given = np.array(given)  # sets are made of arrays
-    assert np.isfinite(np.asarray(DOORS[door](given, fitted, model, target), dtype=float)).all()
+    data = usable[rows]()
+    if rows == "lists" and door in ("transform", "learn", "learn without rows", "score", "FocusDetector.fit_groups"):
+        data = np.array(data)  # sources are created from arrays
+    assert np.isfinite(np.asarray(DOORS[door](data, fitted, model, target), dtype=float)).all()
 
 
 RNG = np.random.default_rng(0)
@@ -148,8 +152,8 @@ VALUES = {
 
 
 def threshold_of(rule, values):
-    found = rule([values] * 25)
-    return [*found.p_values([0.0, 1.0, 9.0]), *found.alarms([0.0, 1e9])]
+    threshold = rule([values] * 25)
+    return [*threshold.p_values([0.0, 1.0, 9.0]), *threshold.alarms([0.0, 1e9])]
 
 
 ON_VALUES = {
@@ -157,7 +161,7 @@ ON_VALUES = {
     "find_alarms": lambda values: [alarm.score for alarm in find_alarms(Scores("a", values), 0.5)],
     "Quantile": lambda values: threshold_of(Quantile(0.1), values),
     "Conformal": lambda values: threshold_of(Conformal(0.1), values),
-    "MostSets": lambda values: threshold_of(MostSets(0.1), values),
+    "GroupQuantile": lambda values: threshold_of(GroupQuantile(0.1), values),
     "Tail": lambda values: threshold_of(Tail(0.01), values),
     "AlarmBudget": lambda values: threshold_of(AlarmBudget(5, rows_per_day=100), values),
     "Threshold.alarms": lambda values: Quantile(0.1)([RNG.normal(size=20)] * 25).alarms(values),
@@ -168,10 +172,10 @@ ON_VALUES = {
 
 @pytest.mark.parametrize("door", ON_VALUES)
 @pytest.mark.parametrize("values", VALUES)
-def test_any_scores_give_numbers_or_a_reason(values, door):
-    found = result_or_reason(lambda: ON_VALUES[door](VALUES[values]))
-    if found is not None and values not in ("NaN", "all NaN"):  # a row that was never scored stays so
-        assert np.isfinite(np.asarray(found, dtype=float)).all()
+def test_any_scores_give_numbers_or_a_helpful_error(values, door):
+    result = result_or_reason(lambda: ON_VALUES[door](VALUES[values]))
+    if result is not None and values not in ("NaN", "all NaN"):  # a row without a score keeps NaN
+        assert np.isfinite(np.asarray(result, dtype=float)).all()
 
 
 @pytest.mark.parametrize("door", ON_VALUES)
@@ -180,11 +184,11 @@ def test_plain_scores_are_used(door):
 
 
 @pytest.mark.parametrize(
-    "sets", [good_rows(), split(good_rows()), list(split(good_rows()).items()), "days", None, 3, [None], [3.0, "a"]]
+    "groups", [good_rows(), split(good_rows()), list(split(good_rows()).items()), "days", None, 3, [None], [3.0, "a"]]
 )
-@pytest.mark.parametrize("door", ["learn", "score", "fit_sets"])
-def test_what_are_no_sets_is_told_with_how_to_make_them(door, sets, model):
-    """Arrays gave an AttributeError."""
-    doors = {"learn": learn, "score": lambda sets: score(sets, model), "fit_sets": watch().fit_sets}
-    with pytest.raises(InputError, match=r"FeatureSet\(name, rows\)"):
-        doors[door](sets)
+@pytest.mark.parametrize("door", ["learn", "score", "fit_groups"])
+def test_error_for_other_types_explains_how_to_create_sources(door, groups, model):
+    """Regression: arrays gave an AttributeError."""
+    doors = {"learn": learn, "score": lambda groups: score(groups, model), "fit_groups": watch().fit_groups}
+    with pytest.raises(InputError, match=r"Source\(name, rows\)"):
+        doors[door](groups)

@@ -1,4 +1,4 @@
-"""The demo tells the truth: FOCUS finds the light by itself, and the hidden digits after it."""
+"""The demo: FOCUS removes the light, and detectors find the hidden digits."""
 
 import warnings
 from io import StringIO
@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from undistract import Focus
-from undistract.demo import DETECTORS, NEIGHBOURS, compare, run_demo, tell
+from undistract.datasets import make_illuminated_digits
+from undistract.demo import DETECTORS, NEIGHBOURS, compare, print_demo, run_demo
 from undistract.errors import EvidenceWarning
-from undistract.sets import digits_under_light
 
 OTHER_SEEDS = range(1, 6)
 
@@ -20,10 +20,10 @@ def demo():
     return run_demo()
 
 
-def learned(digits):
+def fit(digits):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # 64 sets leave one of 64 directions without evidence
-        return Focus().fit_sets(digits.training)
+        warnings.simplefilter("ignore", EvidenceWarning)  # 64 groups cannot resolve all of 64 directions
+        return Focus().fit_groups(digits.training)
 
 
 def test_focus_removes_the_two_directions_of_light(demo):
@@ -36,46 +36,47 @@ def test_focus_removes_the_two_directions_of_light(demo):
 
 
 def test_focus_raises_the_average_precision_of_every_detector(demo):
-    assert [one.detector for one in demo.comparisons] == list(DETECTORS)
-    for one in demo.comparisons:
-        assert one.focus.average_precision > one.raw.average_precision + 0.4
-        assert one.focus.false_alarms < one.raw.false_alarms
+    assert [comparison.detector for comparison in demo.comparisons] == list(DETECTORS)
+    for comparison in demo.comparisons:
+        assert comparison.focus.average_precision > comparison.raw.average_precision + 0.4
+        assert comparison.focus.false_alarms < comparison.raw.false_alarms
 
 
-def test_focus_is_about_as_good_as_if_no_light_had_fallen_on_the_average_of_other_seeds():
+def test_focus_is_as_good_as_the_oracle_over_other_seeds():
     precision = []
     for seed in OTHER_SEEDS:
-        digits = digits_under_light(seed=seed)
-        found = compare(NEIGHBOURS, digits, learned(digits))
-        precision.append([found.raw.average_precision, found.focus.average_precision, found.clean.average_precision])
+        digits = make_illuminated_digits(seed=seed)
+        result = compare(NEIGHBOURS, digits, fit(digits))
+        precision.append([result.raw.average_precision, result.focus.average_precision, result.clean.average_precision])
     raw, focus, clean = np.mean(precision, axis=0)
     assert focus > raw + 0.5
     assert focus > clean - 0.05
 
 
-def test_without_light_there_is_nothing_to_remove():
-    digits = digits_under_light(amplitude=0.0)
-    focus = learned(digits)
-    found = compare(NEIGHBOURS, digits, focus)
+def test_nothing_is_removed_without_light():
+    digits = make_illuminated_digits(amplitude=0.0)
+    focus = fit(digits)
+    result = compare(NEIGHBOURS, digits, focus)
     assert focus.n_removed_ == 0
-    assert found.raw.average_precision == found.focus.average_precision == found.clean.average_precision
+    assert result.raw.average_precision == result.focus.average_precision == result.clean.average_precision
 
 
-def test_false_alarms_are_the_normal_rows_among_the_strongest(demo):
-    found = demo.comparison(NEIGHBOURS).raw
-    strongest = sorted(range(len(found.scores)), key=lambda row: -found.scores[row])[:8]
-    assert found.false_alarms == sum(not demo.digits.is_anomaly[row] for row in strongest)
+def test_false_alarms_are_normal_rows_with_the_highest_scores(demo):
+    outcome = demo.comparison(NEIGHBOURS).raw
+    strongest = sorted(range(len(outcome.scores)), key=lambda row: -outcome.scores[row])[:8]
+    assert outcome.false_alarms == sum(not demo.digits.is_anomaly[row] for row in strongest)
 
 
-def test_the_story_shows_cautions_as_words_and_not_as_a_warning(demo):
-    told = StringIO()
-    tell(demo, Console(width=300, file=told))
-    told = told.getvalue()
-    assert demo.focus.describe() in told
-    assert "Caution: 64 sets can describe at most 63 directions" in told
-    assert "182 fives with 8 fours hidden among them" in told
-    for one in demo.comparisons:
-        assert f"{one.focus.average_precision:.2f}, {one.focus.false_alarms} false" in told
+def test_output_contains_the_evidence_and_no_caution(demo):
+    buffer = StringIO()
+    print_demo(demo, Console(width=300, file=buffer))
+    text = buffer.getvalue()
+    assert str(demo.focus.summary()) in text
+    assert "Evidence: 64 groups can show differences in 63 of 64 of" in text
+    assert "Caution" not in text
+    assert "182 fives with 8 fours hidden among them" in text
+    for comparison in demo.comparisons:
+        assert f"{comparison.focus.average_precision:.2f}, {comparison.focus.false_alarms} false" in text
 
 
 def test_the_demo_raises_no_warning():

@@ -1,4 +1,4 @@
-"""The examples run as anybody would run them, draw one picture, and what they claim is so."""
+"""Run every example as a user would: it draws one picture, and its claim holds."""
 
 import os
 import re
@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="needs matplotlib: pip install 'undistr
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("plot_*.py"))
-# What the last line of each prints, before and after; and by how much it must at least get better.
+# The text before the two figures that each script prints, and the least improvement between them.
 CLAIMS = {
     "plot_first_example.py": ("average precision", 0.5),
     "plot_detectors.py": ("average precision", 0.3),
@@ -22,12 +22,12 @@ CLAIMS = {
     "plot_denoising.py": ("root mean square error", -1.0),
     "plot_few_shot.py": ("recognised from one example", 0.15),
     "plot_soft_removal.py": ("average precision of both", 0.1),
-    "plot_human_in_the_loop.py": ("average precision on images that nobody looked at", 0.4),
+    "plot_human_in_the_loop.py": ("average precision on images without review", 0.4),
     "plot_alarms.py": ("share of the leaks' rows that alarm", 0.5),
     "plot_two_sites.py": ("average precision", 0.8),
-    "plot_how_many_sets.py": ("average precision with all sets", 0.15),
+    "plot_how_many_groups.py": ("average precision with all groups", 0.15),
 }
-# What is drawn is saved after the script has run: it must not know that somebody looks.
+# The figure is saved after the script has run, so that the script needs no code for it.
 SHOWING = """
 import runpy, sys
 from importlib.abc import MetaPathFinder
@@ -49,23 +49,23 @@ def run(script, picture, *without):
     settings = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     settings.pop("DISPLAY", None)
     line = [sys.executable, "-c", SHOWING, str(script), str(picture), *without]
-    told = subprocess.run(line, capture_output=True, text=True, timeout=300, env=settings, cwd=picture.parent)
-    assert told.returncode == 0, told.stderr
-    assert told.stderr == ""
-    return told.stdout
+    outcome = subprocess.run(line, capture_output=True, text=True, timeout=300, env=settings, cwd=picture.parent)
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stderr == ""
+    return outcome.stdout
 
 
-def test_every_example_has_a_claim_to_hold():
+def test_every_example_has_a_claim():
     assert {script.name for script in SCRIPTS} == set(CLAIMS)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_an_example_draws_a_picture_and_what_it_claims_is_so(script, tmp_path):
+def test_example_draws_a_picture_and_its_claim_holds(script, tmp_path):
     from matplotlib.image import imread
 
-    words, least = CLAIMS[script.name]
-    told = run(script, tmp_path / "picture.png")
-    (claimed,) = re.findall(rf"^{words}: raw (\d\.\d\d), FOCUS (\d\.\d\d)$", told, re.MULTILINE)
+    text, least = CLAIMS[script.name]
+    output = run(script, tmp_path / "picture.png")
+    (claimed,) = re.findall(rf"^{text}: raw (\d\.\d\d), FOCUS (\d\.\d\d)$", output, re.MULTILINE)
     raw, better = map(float, claimed)
     assert (better - raw) * np.sign(least) > abs(least)  # an error gets smaller, all else larger
     picture = imread(tmp_path / "picture.png")[..., :3]
@@ -73,15 +73,15 @@ def test_an_example_draws_a_picture_and_what_it_claims_is_so(script, tmp_path):
     assert os.listdir(tmp_path) == ["picture.png"]
 
 
-def test_without_pyod_its_detectors_are_left_out_with_a_word(tmp_path):
-    told = run(EXAMPLES / "plot_detectors.py", tmp_path / "picture.png", "pyod")
-    assert "PyOD is not installed, so its detectors are left out: pip install 'undistract[pyod]'" in told
-    assert "PyOD k nearest" not in told
-    assert "isolation forest: raw" in told
+def test_pyod_detectors_are_left_out_with_a_message_if_pyod_is_missing(tmp_path):
+    output = run(EXAMPLES / "plot_detectors.py", tmp_path / "picture.png", "pyod")
+    assert "PyOD is not installed, so its detectors are left out: pip install 'undistract[pyod]'" in output
+    assert "PyOD k nearest" not in output
+    assert "isolation forest: raw" in output
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_an_example_is_a_page_of_the_gallery(script):
+def test_example_is_a_page_of_the_gallery(script):
     text = script.read_text(encoding="utf-8")
     title, line = re.match(r'"""\n(.+)\n(=+)\n\n', text).groups()
     assert len(line) == len(title)

@@ -1,4 +1,4 @@
-"""The page of promises is whole: seventeen rows, each with tests that exist, a figure and a day."""
+"""The page of promises is complete: seventeen rows, each with existing tests, a figure and a date."""
 
 import re
 from datetime import date
@@ -13,26 +13,26 @@ ROWS = [
 ]
 
 
-def test_there_are_seventeen_in_order():
+def test_promises_are_numbered_1_to_17():
     assert [row[0] for row in ROWS] == [str(number) for number in range(1, 18)]
     assert {len(row) for row in ROWS} == {5}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_promise_has_words_a_test_that_exists_a_figure_and_a_day(row):
-    _, promise, shown_by, figure, day = row
+def test_promise_has_a_title_an_existing_test_a_figure_and_a_date(row):
+    _, promise, evidence, figure, day = row
     assert re.match(r"\*\*[A-Z].+\*\*", promise)
-    paths = re.findall(r"`((?:tests|benchmarks)/[\w./-]+)`", shown_by)
+    paths = re.findall(r"`((?:tests|benchmarks)/[\w./-]+)`", evidence)
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    modules = re.findall(r"python -m ([\w.]+)", shown_by)
+    modules = re.findall(r"python -m ([\w.]+)", evidence)
     assert [name for name in modules if not (ROOT / f"{name.replace('.', '/')}.py").exists()] == []
     assert re.search(r"\d", figure), "a figure has a number"
     assert not re.search(r"[A-Z]{5,}", figure), "it is filled in"
     assert date(2026, 1, 1) < date.fromisoformat(day)
 
 
-def test_every_campaign_is_run_by_make_and_has_a_slice_in_the_tests():
+def test_every_campaign_has_a_make_target_and_a_short_test():
     make = (ROOT / "Makefile").read_text(encoding="utf-8")
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     helpers = {

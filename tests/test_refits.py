@@ -1,4 +1,4 @@
-"""Learning that fails leaves every estimator as it was: fitted as before, or not fitted at all."""
+"""A failed fit leaves each estimator unchanged: fitted as before, or unfitted."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from tests.test_bad_input import LABELS, frame, good_rows, labels_for, refused
 from undistract import (
     DiscriminativeDetector,
-    FeatureSet,
+    FewShotClassifier,
     Focus,
     FocusDetector,
     FocusPenalty,
@@ -27,23 +27,23 @@ from undistract import (
     Moments,
     NearestDetector,
     NeuralFocus,
-    Recogniser,
     RidgeMahalanobis,
+    Source,
     SparseCombinationDetector,
-    detector,
+    as_detector,
 )
 from undistract.detect import DensityRatioDetector
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning"),
-    pytest.mark.filterwarnings("ignore::undistract.errors.NoSetsWarning"),
+    pytest.mark.filterwarnings("ignore::undistract.errors.NoGroupsWarning"),
 ]
 REFUSALS = (InputError, ValueError, TypeError, MemoryError, KeyboardInterrupt)
 SMALL = {"n_components": 2, "n_hidden": 8, "epochs": 1, "random_state": 0}
 
 
 class FailsLate(IsolationForest):
-    """A model that is fitted, and then breaks."""
+    """A model that raises after it was fitted."""
 
     def fit(self, X, y=None):
         super().fit(X)
@@ -52,22 +52,22 @@ class FailsLate(IsolationForest):
 
 @dataclass
 class Case:
-    """An estimator, a setting that it refuses, and how it learns."""
+    """An estimator, an invalid setting, and the input of its fit."""
 
-    made: Any
+    estimator: Any
     wrong: dict[str, Any]
-    learns: str = "sets"  # or rows, classes, both
+    learns: str = "groups"  # or rows, classes, both
 
     def fit(self, X, estimator):
-        if self.learns == "sets":
-            return estimator.fit(X, sets=labels_for(X))
+        if self.learns == "groups":
+            return estimator.fit(X, groups=labels_for(X))
         if self.learns == "both":
-            return estimator.fit(X, labels_for(X) % 2, sets=labels_for(X))
+            return estimator.fit(X, labels_for(X) % 2, groups=labels_for(X))
         return estimator.fit(X, labels_for(X)) if self.learns == "classes" else estimator.fit(X)
 
 
 CASES = {
-    "Focus": Case(Focus(n_remove=1), {"cushion": -1}),
+    "Focus": Case(Focus(n_remove=1), {"ridge": -1}),
     "KernelFocus": Case(KernelFocus(n_remove=1), {"gamma": -1}),
     "KernelFocus by Nyström": Case(KernelFocus(approx="nystroem", random_state=0), {"cutoff": 7}),
     "FocusDetector": Case(
@@ -81,10 +81,10 @@ CASES = {
     "FocusPenalty of a model without coefficients": Case(
         FocusPenalty(LogisticRegression()), {"estimator": IsolationForest()}, "classes"
     ),
-    "Recogniser": Case(Recogniser(), {"ridge": 0}, "classes"),
-    "Recogniser taught": Case(
-        Recogniser(Moments.of_labelled(good_rows(), LABELS)),
-        {"moments": Moments.of_labelled(good_rows()[:, 1:], LABELS)},
+    "FewShotClassifier": Case(FewShotClassifier(), {"within_ridge": 0}, "classes"),
+    "FewShotClassifier taught": Case(
+        FewShotClassifier(Moments.from_labels(good_rows(), LABELS)),
+        {"moments": Moments.from_labels(good_rows()[:, 1:], LABELS)},
         "classes",
     ),
     "NearestDetector": Case(NearestDetector(n_neighbors=2), {"n_neighbors": 99}, "rows"),
@@ -96,8 +96,10 @@ CASES = {
         SparseCombinationDetector(n_bases=2, size=1, random_state=0), {"size": 99}, "rows"
     ),
     "DensityRatioDetector": Case(DensityRatioDetector(), {"reference": np.ones((3, 2))}, "rows"),
-    "AdaptedDetector": Case(detector(GaussianMixture(random_state=0)), {"estimator": FailsLate()}, "rows"),
-    "AdaptedDetector of rows alone": Case(detector(LocalOutlierFactor(2)), {"estimator": LogisticRegression()}, "rows"),
+    "AdaptedDetector": Case(as_detector(GaussianMixture(random_state=0)), {"estimator": FailsLate()}, "rows"),
+    "AdaptedDetector of rows alone": Case(
+        as_detector(LocalOutlierFactor(2)), {"estimator": LogisticRegression()}, "rows"
+    ),
 }
 if find_spec("torch"):
     CASES["NeuralFocus"] = Case(NeuralFocus(**SMALL), {"epochs": 0})
@@ -106,7 +108,7 @@ WIDE = np.random.default_rng(1).normal(size=(40, 7))
 
 
 class Interrupted:
-    """Rows that somebody stops half-way."""
+    """Rows whose conversion is interrupted."""
 
     def __array__(self, dtype=None, copy=None):
         raise KeyboardInterrupt
@@ -127,8 +129,8 @@ BAD = {
 }
 
 
-def told(estimator):
-    """All that an estimator says of good rows, as bytes; the names of its features and its attributes too."""
+def results_of(estimator):
+    """Return all results for good rows as bytes, with feature names and attributes."""
     answers = [
         np.asarray(getattr(estimator, name)(frame())).tobytes()
         for name in ("transform", "anomaly_score", "predict_proba")
@@ -158,67 +160,67 @@ def refit(case, rows, estimator):
 
 
 @pytest.mark.parametrize("rows", BAD)
-def test_rows_that_are_refused_change_nothing(case, rows):
-    if rows == "one row" and getattr(case.made, "moments", None) is not None:
-        pytest.skip("one example is enough where others teach")
-    estimator = case.fit(frame(), clone(case.made))
-    before = told(estimator)
+def test_invalid_rows_change_nothing(case, rows):
+    if rows == "one row" and getattr(case.estimator, "moments", None) is not None:
+        pytest.skip("one example per class is enough with moments")
+    estimator = case.fit(frame(), clone(case.estimator))
+    before = results_of(estimator)
     refit(case, BAD[rows](), estimator)
-    assert told(estimator) == before
+    assert results_of(estimator) == before
 
 
 @pytest.mark.parametrize("rows", [WIDE, pd.DataFrame(WIDE, columns=list("tuvwxyz"))], ids=["array", "frame"])
-def test_a_setting_that_is_refused_changes_nothing_whatever_rows_came_with_it(case, rows):
-    estimator = case.fit(frame(), clone(case.made))
-    before, settings = told(estimator), estimator.get_params(deep=False)
+def test_invalid_setting_changes_nothing(case, rows):
+    estimator = case.fit(frame(), clone(case.estimator))
+    before, settings = results_of(estimator), estimator.get_params(deep=False)
     refit(case, rows, estimator.set_params(**case.wrong))
-    assert told(estimator.set_params(**settings)) == before
+    assert results_of(estimator.set_params(**settings)) == before
 
 
-def test_what_never_learned_stays_so(case):
-    estimator = clone(case.made).set_params(**case.wrong)
+def test_failed_first_fit_stays_unfitted(case):
+    estimator = clone(case.estimator).set_params(**case.wrong)
     refit(case, good_rows(), estimator)
-    assert set(vars(estimator)) == set(vars(clone(case.made)))
+    assert set(vars(estimator)) == set(vars(clone(case.estimator)))
     use = next(name for name in ("transform", "anomaly_score", "predict") if hasattr(estimator, name))
     with pytest.raises(NotFittedError):
         getattr(estimator, use)(good_rows())
 
 
-def test_a_second_fit_leaves_no_trace_of_the_first(case):
-    """Names of columns stayed behind in an adapted detector, and classes in a penalised model."""
-    rows = good_rows()[:, ::-1] if getattr(case.made, "moments", None) is not None else WIDE
-    again = case.fit(rows, case.fit(frame(), clone(case.made)))
-    fresh = case.fit(rows, clone(case.made))
+def test_second_fit_has_no_trace_of_the_first(case):
+    """Regression: column names stayed in an adapted detector, and classes in a penalised model."""
+    rows = good_rows()[:, ::-1] if getattr(case.estimator, "moments", None) is not None else WIDE
+    again = case.fit(rows, case.fit(frame(), clone(case.estimator)))
+    fresh = case.fit(rows, clone(case.estimator))
     assert set(vars(again)) == set(vars(fresh))
     assert again.n_features_in_ == rows.shape[1]
 
 
-def test_a_regression_has_no_classes_though_a_classifier_was_fitted_before_it():
+def test_regression_after_a_classifier_has_no_classes():
     penalised = FocusPenalty(LogisticRegression()).fit(good_rows(), LABELS)
     assert not hasattr(penalised.set_params(estimator=Ridge()).fit(good_rows(), LABELS), "classes_")
 
 
 def breaking():
-    """Two good sets of other features, then an error out of the reader."""
-    yield FeatureSet("first", WIDE[:20])
-    yield FeatureSet("second", WIDE[20:])
+    """Yield two good groups of other features, then raise."""
+    yield Source("first", WIDE[:20])
+    yield Source("second", WIDE[20:])
     raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if hasattr(case.made, "fit_sets")])
-def test_sets_that_break_off_change_nothing(name):
-    estimator = CASES[name].fit(frame(), clone(CASES[name].made))
-    before = told(estimator)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if hasattr(case.estimator, "fit_groups")])
+def test_interrupted_groups_change_nothing(name):
+    estimator = CASES[name].fit(frame(), clone(CASES[name].estimator))
+    before = results_of(estimator)
     with pytest.raises(OSError, match="the disk is gone"):
-        estimator.fit_sets(breaking())
-    assert told(estimator) == before
+        estimator.fit_groups(breaking())
+    assert results_of(estimator) == before
 
 
 @pytest.mark.parametrize("name", ["Focus", "KernelFocus by Nyström"])
-@pytest.mark.parametrize("rows", [rows for rows in BAD if rows != "one row"])  # one row is a piece
-def test_a_piece_that_is_refused_changes_nothing(name, rows):
-    estimator = clone(CASES[name].made).partial_fit(frame(), sets=LABELS)
-    before = told(estimator)
+@pytest.mark.parametrize("rows", [rows for rows in BAD if rows != "one row"])  # one row is a valid batch
+def test_invalid_batch_changes_nothing(name, rows):
+    estimator = clone(CASES[name].estimator).partial_fit(frame(), groups=LABELS)
+    before = results_of(estimator)
     with pytest.raises(REFUSALS), warnings.catch_warnings(action="ignore"):
-        estimator.partial_fit(BAD[rows](), sets=labels_for(BAD[rows]()))
-    assert told(estimator) == before
+        estimator.partial_fit(BAD[rows](), groups=labels_for(BAD[rows]()))
+    assert results_of(estimator) == before

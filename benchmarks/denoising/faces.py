@@ -1,4 +1,4 @@
-"""Light taken out of faces of people whom nobody taught: numbers, and a picture that stays on this machine.
+"""Light removed from faces of new people: numbers, and a picture that stays on this machine.
 
     python -m benchmarks.denoising.faces [--seeds 5] [--picture out/faces.png]
 
@@ -10,7 +10,7 @@
     both cleaned      the same where that image is cleaned too
     recognised        share of images whose nearest image lit from the front, both cleaned, is the same person's
 
-The methods beside FOCUS take as many directions out as FOCUS does by itself.
+The other methods remove as many directions as FOCUS does automatically.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from benchmarks.denoising.run import NOTHING, REMOVALS, RIVALS, Change, without
 from benchmarks.few_shot.tasks import FACES, N_PEOPLE
 from benchmarks.quality.trials import _load
 from undistract import EvidenceWarning, Focus, Moments
-from undistract.arrays import Floats, Rows
-from undistract.report.plots import FAINT, LABEL_SIZE, new_figure
+from undistract._arrays import Floats, Rows
+from undistract.report.figures import FAINT, LABEL_SIZE, new_figure
 
 RESULTS = Path(__file__).parents[1] / "results" / "denoising_faces.csv"
 MEASURES = ("light left", "people left", "to frontal", "both cleaned", "recognised")
@@ -38,7 +38,7 @@ SHOWN_LIGHTS = ((0, 0), (35, 15), (70, 0), (-60, 20), (-85, 20), (0, 90))  # azi
 
 
 def faces() -> tuple[Rows, Rows, Rows]:
-    """Images (n, height, width) from 0 to 1, whom they show, and where the light stands."""
+    """Images (n, height, width) from 0 to 1, the person, and the direction of the light."""
     file = _load(FACES)
     lights = np.stack([file["azimuth"], file["elevation"]], axis=1)
     return file["images"] / np.float32(255), file["subject"], lights
@@ -60,7 +60,7 @@ def ways(moments: Moments) -> Iterator[tuple[str, int, Change]]:
 
 
 def measure(change: Change, images: Rows, owner: Rows, frontal: Rows) -> dict[str, float]:
-    """Measure one method; `frontal` says which images are lit from the front, one for each person in order."""
+    """Measure one method; `frontal` lists the images that are lit from the front, one for each person in order."""
     before, after = images.astype(np.float64), change(images).astype(np.float64)
     people = np.unique(owner)
     place = np.searchsorted(people, owner)

@@ -4,7 +4,7 @@
     SSIM    (2 μ_x μ_y + c₁)(2 σ_xy + c₂) / ((μ_x² + μ_y² + c₁)(σ_x² + σ_y² + c₂)), the mean over all places
 
 SSIM is that of Wang, Bovik, Sheikh and Simoncelli (2004), with their constants: a Gaussian window of 11 × 11 pixels and
-width 1.5, c₁ = (.01 peak)², c₂ = (.03 peak)²; only places where the whole window lies inside the image count.
+width 1.5, c₁ = (.01 peak)², c₂ = (.03 peak)²; only positions with the whole window inside the image count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from undistract.arrays import Floats, Rows
+from undistract._arrays import Floats, Rows
 
 WIDTH, RADIUS = 1.5, 5
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.denoising.page
 
-Means are over seeds; in brackets the least and the largest seed. The rivals stand at the number of directions that
-turned out best for them; FOCUS decides by itself, or is told that there are two.
+Means are over seeds; in brackets the least and the largest seed. The other methods use the number of directions that
+turned out best for them; FOCUS decides automatically, or gets the number two.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from benchmarks.denoising.tasks import silhouettes
 from benchmarks.quality.table import markdown, short
 from paper.common import replace
 from undistract import Focus
-from undistract.report.plots import FAINT, LABEL_SIZE, new_figure
+from undistract.report.figures import FAINT, LABEL_SIZE, new_figure
 
 DOCS = Path(__file__).parents[2] / "docs"
-DEFAULT = 0.1  # the cushion of Focus
+DEFAULT = 0.1  # the ridge of Focus
 
 
 def read(path: Path = RESULTS) -> pd.DataFrame:
-    """Read the results; rivals have no cushion, and some tasks no images."""
+    """Read the results; rivals have no ridge, and some tasks no images."""
     return pd.read_csv(path, dtype={"number": str})
 
 
@@ -41,7 +41,7 @@ def beside_rivals(results: pd.DataFrame, measure: str = "psnr") -> pd.DataFrame:
             every = mine[mine.method == name]
             best = every.groupby("number")[measure].mean().idxmax()
             cells[f"{name}, at best"] = f"{_cell(every[every.number == best], measure)}, {best} out"
-        ours = mine[(mine.cushion == DEFAULT) & (mine.number == "automatic")]
+        ours = mine[(mine.ridge == DEFAULT) & (mine.number == "automatic")]
         cells |= {name: _cell(ours[ours.method == name], measure) for name in REMOVALS.values()}
         counts = sorted(set(ours.n_removed))
         cells["out"] = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -50,16 +50,16 @@ def beside_rivals(results: pd.DataFrame, measure: str = "psnr") -> pd.DataFrame:
 
 
 def by_cushion(results: pd.DataFrame) -> pd.DataFrame:
-    """Lay out PSNR by cushion, for the automatic number of directions and for two."""
+    """Lay out PSNR by ridge, for the automatic number of directions and for two."""
     rows = []
-    for (task, number), mine in results[results.cushion.notna()].groupby(["task", "number"], sort=False):
+    for (task, number), mine in results[results.ridge.notna()].groupby(["task", "number"], sort=False):
         cells = {"task": task, "directions": number}
-        for cushion in CUSHIONS:
-            here = mine[mine.cushion == cushion]
+        for ridge in CUSHIONS:
+            here = mine[mine.ridge == ridge]
             means = here.groupby("method").psnr.mean()
             values = " / ".join(f"{means[name]:.1f}" for name in REMOVALS.values())
             median = f" ({here.n_removed.median():.0f})" if number == NUMBERS[0] else ""
-            cells[f"cushion {cushion:g}"] = values + median
+            cells[f"ridge {ridge:g}"] = values + median
         rows.append(cells)
     return pd.DataFrame(rows).set_index("task")
 
@@ -83,7 +83,7 @@ def tables() -> dict[str, str]:
         "PSNR": beside_rivals(results),
         "SSIM": beside_rivals(results, "ssim"),
         "clean images": beside_rivals(results, "psnr_clean"),
-        "cushions": by_cushion(results),
+        "ridges": by_cushion(results),
         "faces": of_faces(read(faces.RESULTS)),
     }
     return {name: markdown(table) for name, table in made.items()}
@@ -98,7 +98,7 @@ def picture(path: Path) -> None:
     lines = {
         "clean": task.clean,
         "under light": task.rows,
-        "kept span": focus.denoise(task.rows, removal="kept_span"),
+        "orthogonal complement": focus.denoise(task.rows, removal="orthogonal"),
         "oblique": focus.denoise(task.rows),
     }
     figure = new_figure(9.2, 4.8)

@@ -3,13 +3,13 @@
     python -m benchmarks.denoising.run [--seeds 5] [--save benchmarks/results/denoising.csv]
     python -m benchmarks.denoising.page                            (tables and picture of docs/denoising.md)
 
-The methods beside FOCUS take so many leading directions out of the rows, orthogonally:
+The other methods remove a number of leading directions from the rows, orthogonally:
 
     PCA drop-top    eigenvectors of total
     NAP             eigenvectors of within
 
-PSNR and SSIM are means over disturbed images, or over sensors. Images that were clean should stay so: their PSNR stands
-in a column of its own.
+PSNR and SSIM are means over disturbed images, or over sensors. Images that were clean should stay so: their PSNR is
+in a separate column.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from scipy.linalg import eigh
 from benchmarks.denoising.measures import psnr, ssim
 from benchmarks.denoising.tasks import Task, tasks
 from undistract import EvidenceWarning, Focus, Moments
-from undistract.arrays import Floats, Rows
+from undistract._arrays import Floats, Rows
 
 RESULTS = Path(__file__).parents[1] / "results" / "denoising.csv"
-COLUMNS = ["task", "seed", "method", "cushion", "number", "n_removed", "psnr", "ssim", "psnr_clean"]
-NOTHING, REMOVALS = "nothing", {"kept_span": "kept span", "oblique": "oblique", "soft": "soft"}
+COLUMNS = ["task", "seed", "method", "ridge", "number", "n_removed", "psnr", "ssim", "psnr_clean"]
+NOTHING, REMOVALS = "nothing", {"orthogonal": "orthogonal complement", "oblique": "oblique", "soft": "soft"}
 RIVALS = {"PCA drop-top": "total", "NAP": "within"}
 CUSHIONS = (1e-3, 0.1, 1.0)
 NUMBERS = ("automatic", 2)
@@ -43,7 +43,7 @@ Change = Callable[[Rows], Rows]
 def ways(
     moments: Moments,
     *,
-    cushions: Sequence[float] = CUSHIONS,
+    ridges: Sequence[float] = CUSHIONS,
     numbers: Sequence[str | int] = NUMBERS,
     rivals: Mapping[str, str] = RIVALS,
 ) -> Iterator[tuple[dict[str, object], Change]]:
@@ -54,13 +54,13 @@ def ways(
         for count in COUNTS:
             if count < moments.n_features:
                 yield {"method": method, "number": count, "n_removed": count}, without(moments, directions[:, :count])
-    for cushion in cushions:
+    for ridge in ridges:
         for number in numbers:
-            focus = Focus(cushion=cushion, n_remove=None if number == "automatic" else number)
+            focus = Focus(ridge=ridge, n_remove=None if number == "automatic" else number)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EvidenceWarning)
                 focus.fit_moments(moments)
-            told = {"cushion": cushion, "number": number, "n_removed": focus.n_removed_}
+            told = {"ridge": ridge, "number": number, "n_removed": focus.n_removed_}
             for removal, name in REMOVALS.items():
                 yield (
                     {"method": name, **told},
@@ -77,7 +77,7 @@ def measure(task: Task, **which: Any) -> Iterator[dict[str, object]]:
     """Give one line of the results for every method and setting, or for some of them only."""
     for told, change in ways(task.moments, **which):
         cleaned = change(task.rows)
-        if task.side is None:  # a signal is what one sensor tells over time
+        if task.side is None:  # a signal is one sensor over time
             found = {"psnr": psnr(cleaned.T, task.clean.T, task.peak).mean()}
         else:
             shape, ratio = (-1, task.side, task.side), psnr(cleaned, task.clean)

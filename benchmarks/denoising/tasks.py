@@ -1,8 +1,8 @@
-"""The tasks: sets that teach, and rows of something that nobody taught, disturbed and clean.
+"""The tasks: training groups, and rows of new contexts, disturbed and clean.
 
-    silhouettes .25, .5, 1     960 sets of characters and outlines, light on half of the images; Faces 2 and sunflowers
+    silhouettes .25, .5, 1     960 groups of characters and outlines, half of the images lit; Faces 2 and sunflowers
     EMNIST                     52 letters teach, digits are cleaned; light (.5) on every image
-    hum                        30 machines of 8 sensors stand still; another one moves, under the same hum and warmth
+    hum                        30 machines of 8 sensors are idle; another one moves, under the same hum and warmth
 
 Training never sees a clean version of anything. Faces 3 are nearly Faces 2, so they are left out.
 """
@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from benchmarks.quality.trials import DATA
 from undistract import Moments
-from undistract.arrays import Rows
-from undistract.sets import silhouettes_under_light
-from undistract.sets.downloads import pictures
-from undistract.sets.light import lit
-from undistract.sets.publishers import CHARACTERS
+from undistract._arrays import Rows
+from undistract.datasets import make_illuminated_silhouettes
+from undistract.datasets.illumination import add_illumination
+from undistract.datasets.silhouettes import CHARACTERS, load_images
 
 AMPLITUDES = (0.25, 0.5, 1.0)
 PER_CLASS, N_DIGITS = 100, 10
@@ -51,19 +50,21 @@ def tasks(seed: int) -> Iterator[Task]:
 
 def silhouettes(seed: int, amplitude: float) -> Task:
     """Give outlines, half of them under light."""
-    drawn = silhouettes_under_light(data=DATA, leave_out=["Faces 3"], amplitude=amplitude, seed=seed)
+    drawn = make_illuminated_silhouettes(data=DATA, leave_out=["Faces 3"], amplitude=amplitude, seed=seed)
     name = f"silhouettes {amplitude:g}".replace("0.", ".")
     return Task(name, seed, Moments.of(drawn.training), drawn.test, drawn.clean, drawn.is_lit, side=28)
 
 
 def characters(seed: int, amplitude: float = 0.5) -> Task:
     """Give letters and digits, all under light."""
-    scans = pictures(CHARACTERS, DATA)
+    scans = load_images(CHARACTERS, DATA)
     rng = np.random.default_rng(seed)
     some = [rng.permutation(scans.of(label))[:PER_CLASS] for label in range(len(scans.class_names))]
-    letters = {scans.name(N_DIGITS + n): lit(one, 1.0, amplitude, rng)[0] for n, one in enumerate(some[N_DIGITS:])}
+    letters = {
+        scans.name(N_DIGITS + n): add_illumination(one, 1.0, amplitude, rng)[0] for n, one in enumerate(some[N_DIGITS:])
+    }
     digits = np.concatenate(some[:N_DIGITS])
-    rows, is_lit = lit(digits, 1.0, amplitude, rng)
+    rows, is_lit = add_illumination(digits, 1.0, amplitude, rng)
     return Task("EMNIST", seed, Moments.of(letters), rows, digits.reshape(len(digits), -1), is_lit, side=28)
 
 

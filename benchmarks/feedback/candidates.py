@@ -4,7 +4,7 @@
 
     mean, η fixed       F = mean ΔΔᵀ with half the trace of within; shrink 1 - η, weight η: its first form
     mean, η = S/(S+4)   the same, with a share that grows with the sum S of strengths
-    rows                a verdict is one row beside 20: weight 1/20
+    rows                a verdict is one row next to 20: weight 1/20
     typical             weight 19 / (n · Σλ): n typical rows along a direction make it go      (chosen: n = 2)
     typical, unit       the same with every Δ at one length, that of a typical row
 
@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from undistract import algebra
-from undistract.algebra import Moments, Spectrum, cut
-from undistract.algebra.solvers import dense
-from undistract.algebra.store import KeptRows
-from undistract.algebra.taught import teach
-from undistract.arrays import Floats
+from undistract._arrays import Floats
+from undistract.algebra import Moments, Spectrum, select_directions
+from undistract.algebra.feedback import apply_feedback
+from undistract.algebra.moments import RowStore
+from undistract.algebra.solvers import solve_dense
 
 CUTOFF = 0.95
 ODDS = CUTOFF / (1 - CUTOFF)
@@ -35,14 +35,14 @@ HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What the sets showed, in coordinates that hold all rows there are: few where rows are few."""
+    """What the groups showed, in coordinates that hold all rows there are: few where rows are few."""
 
     axes: Floats | None  # (d, q) orthonormal, or None for the features themselves
     within: Floats  # (q, q)
     between: Floats  # (q, q)
-    cushion: float
+    ridge: float
     typical: float  # Σλ, the mean of ΔᵀB⁻¹Δ over training rows
-    removed: Floats  # (q, r) orthonormal: what goes by what the sets showed
+    removed: Floats  # (q, r) orthonormal: what goes by what the groups showed
     spectrum: Spectrum
 
     @classmethod
@@ -50,42 +50,40 @@ class Training:
         """Learn from moments; `deviations` (n, d) are all those that verdicts may be about."""
         spectrum = Spectrum.of(moments)
         within, between, axes = moments.within, moments.between, None
-        patterns = spectrum.patterns[:, : cut(spectrum).n_removed]
-        if isinstance(moments.store, KeptRows) and moments.n_rows + len(deviations) < moments.n_features:
+        patterns = spectrum.patterns[:, : select_directions(spectrum).n_removed]
+        if isinstance(moments.store, RowStore) and moments.n_rows + len(deviations) < moments.n_features:
             means = moments.store.means() - moments.offset
             everything = np.concatenate([moments.store.deviations, means, deviations])
             axes = _span(everything.T)
             within, between, patterns = axes.T @ within @ axes, axes.T @ between @ axes, axes.T @ patterns
-        return cls(
-            axes, within, between, spectrum.cushion, float(spectrum.distraction.sum()), _span(patterns), spectrum
-        )
+        return cls(axes, within, between, spectrum.ridge, float(spectrum.distraction.sum()), _span(patterns), spectrum)
 
 
-class Taught(NamedTuple):
+class Feedback(NamedTuple):
     """The moments after some verdicts; within' is the sum of the first two."""
 
     within: Floats
     said: Floats  # what verdicts add to within
     between: Floats
-    cushion: float
+    ridge: float
 
 
-Formula = Callable[[Training, Floats], Taught]  # from familiar deviations (n, q)
+Formula = Callable[[Training, Floats], Feedback]  # from the deviations of false alarms (n, q)
 Protection = Callable[[Floats, Floats, Training], "np.ndarray"]  # anomalies (p, q), basis (q, r) → (p,) hidden or not
 
 
 def mean_of(share: Callable[[int], float]) -> Formula:
     """Mix the mean of ΔΔᵀ, brought to half the trace of within, with the training moments."""
 
-    def formula(training: Training, familiar: Floats) -> Taught:
-        eta = share(len(familiar))
-        said = familiar.T @ familiar
+    def formula(training: Training, false_alarms: Floats) -> Feedback:
+        eta = share(len(false_alarms))
+        said = false_alarms.T @ false_alarms
         said *= eta * np.trace(training.within) / (2 * np.trace(said))
         within, between = (1 - eta) * training.within, (1 - eta) * training.between
-        # Its cushion followed the taught total.
+        # Its ridge followed the taught total.
         before = np.trace(training.within) + np.trace(training.between)
         after = np.trace(within) + np.trace(between) + np.trace(said)
-        return Taught(within, said, between, training.cushion * after / before)
+        return Feedback(within, said, between, training.ridge * after / before)
 
     return formula
 
@@ -93,18 +91,18 @@ def mean_of(share: Callable[[int], float]) -> Formula:
 def sum_of(weight: Callable[[Training], float], *, unit: bool = False) -> Formula:
     """Add ΔΔᵀ to within with one weight for all."""
 
-    def formula(training: Training, familiar: Floats) -> Taught:
+    def formula(training: Training, false_alarms: Floats) -> Feedback:
         if unit:
-            lengths = np.linalg.norm(familiar, axis=1, keepdims=True)
-            familiar = familiar / lengths * np.sqrt(np.trace(training.within))
-        said = weight(training) * familiar.T @ familiar
-        return Taught(training.within, said, training.between, training.cushion)
+            lengths = np.linalg.norm(false_alarms, axis=1, keepdims=True)
+            false_alarms = false_alarms / lengths * np.sqrt(np.trace(training.within))
+        said = weight(training) * false_alarms.T @ false_alarms
+        return Feedback(training.within, said, training.between, training.ridge)
 
     return formula
 
 
 def typical(enough: float, *, unit: bool = False) -> Formula:
-    """Let so many typical rows along a direction make it go."""
+    """Remove a direction after this number of typical rows along it."""
     return sum_of(lambda training: ODDS / (enough * training.typical), unit=unit)
 
 
@@ -131,15 +129,15 @@ class Candidate:
     least_said: float = HALF  # of the variation along a direction, what must come from verdicts
     protection: Protection | None = None
 
-    def removed(self, training: Training, familiar: Floats, anomalies: Floats) -> Floats:
+    def removed(self, training: Training, false_alarms: Floats, anomalies: Floats) -> Floats:
         """Return an orthonormal basis (d, r) of what goes, from deviations (n, d)."""
         axes = training.axes
         if axes is not None:
-            familiar, anomalies = familiar @ axes, anomalies @ axes
+            false_alarms, anomalies = false_alarms @ axes, anomalies @ axes
         basis = training.removed
-        if len(familiar):
-            within, said, between, cushion = self.formula(training, familiar)
-            found = dense(within + said, within + said + between, cushion)
+        if len(false_alarms):
+            within, said, between, ridge = self.formula(training, false_alarms)
+            found = solve_dense(within + said, within + said + between, ridge)
             by_people = (found.filters * (said @ found.filters)).sum(axis=0)  # of λ' = wᵀwithin'w
             goes = (found.distraction >= CUTOFF) & (by_people >= self.least_said * found.distraction)
             basis = _span(np.hstack([training.removed, found.patterns[:, goes]]))
@@ -154,11 +152,13 @@ class Candidate:
 class Library:
     """The chosen way, as the library does it."""
 
-    def removed(self, training: Training, familiar: Floats, anomalies: Floats) -> Floats:
+    def removed(self, training: Training, false_alarms: Floats, anomalies: Floats) -> Floats:
         """Return an orthonormal basis (d, r) of what goes, from deviations (n, d)."""
         spectrum, n_removed = training.spectrum, training.removed.shape[1]
-        if len(familiar) or len(anomalies):
-            spectrum, n_removed = teach(spectrum, n_removed, algebra.Taught(familiar, protected=anomalies))
+        if len(false_alarms) or len(anomalies):
+            spectrum, n_removed = apply_feedback(
+                spectrum, n_removed, algebra.Feedback(false_alarms, confirmed=anomalies)
+            )
         return _span(spectrum.patterns[:, :n_removed])
 
 
@@ -198,5 +198,5 @@ def _span(columns: Floats) -> Floats:
 def _without(columns: Floats) -> Floats:
     """Return an orthonormal basis of what is orthogonal to the columns."""
     axes, sizes, _ = np.linalg.svd(columns, full_matrices=True)
-    rest: Floats = axes[:, int((sizes > 1e-9 * sizes[0]).sum()) :]
-    return rest
+    complement: Floats = axes[:, int((sizes > 1e-9 * sizes[0]).sum()) :]
+    return complement

@@ -18,7 +18,7 @@ from benchmarks.feedback.rivals import ENSEMBLES, RIDGES
 from benchmarks.feedback.run import CLEAN, DETECTORS, KNOWN, OURS, SETS
 from benchmarks.quality.table import markdown, short
 from paper.common import replace
-from undistract.report.plots import AMBER, BLUE, DASHED, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
+from undistract.report.figures import AMBER, BLUE, DASHED, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
 
 RESULTS = Path(__file__).parents[1] / "results"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,7 +35,7 @@ N_DRAWS = 1000
 
 
 def by_answers(results: pd.DataFrame, value: str, detector: str) -> pd.DataFrame:
-    """Give each method's mean and interval after so many answers, for every task and context."""
+    """Return each method's mean and interval after a number of answers, for every task and context."""
     rows = []
     for (task, context), found in results[results.wrong == 0].groupby(["task", "context"], sort=False):
         for method in METHODS if detector == "kNN" else (OURS, KNOWN, SETS, CLEAN):  # ensembles have their own
@@ -48,16 +48,16 @@ def by_answers(results: pd.DataFrame, value: str, detector: str) -> pd.DataFrame
 
 
 def gains(results: pd.DataFrame) -> pd.DataFrame:
-    """Give the share of the clean oracle's gain that is reached, by answers and by familiar answers alone."""
+    """Give the share of the clean oracle's gain that is reached, by answers and by false alarms alone."""
     rows = []
     right = results[(results.wrong == 0) & (results.detector == "kNN")]
     for (task, context), found in right[right.data == "silhouettes"].groupby(["task", "context"], sort=False):
         oracle = found[found.method == CLEAN].set_index("seed").average_precision
         ours = found[found.method == OURS]
-        for counted in ("answers", "familiar"):
+        for counted in ("answers", "false_alarms"):
             reached = pd.concat([_after(ours, counted, step) for step in STEPS], axis=1, keys=STEPS)
             shares = [_share(reached[step] - reached[0], oracle - reached[0]) for step in STEPS[1:]]
-            rows.append((task, context, counted, *shares))
+            rows.append((task, context, counted.replace("_", " "), *shares))
     return _frame(rows, ["task", "test", "counted", *map(str, STEPS[1:])])
 
 
@@ -124,7 +124,7 @@ def picture(results: pd.DataFrame, path: Path) -> None:
 
 
 def _after(found: pd.DataFrame, counted: str, step: int) -> pd.Series:
-    """Give each seed's value once it has so many answers, or all it ever gets."""
+    """Return each seed's value after a number of answers, or all it ever gets."""
     reached = found[found[counted] <= step].sort_values("answers")
     exact = found[found[counted] == step].sort_values("answers").drop_duplicates("seed").set_index("seed")
     last = reached.drop_duplicates("seed", keep="last").set_index("seed")

@@ -1,4 +1,4 @@
-"""The simulated person: looks at the strongest row that is not answered yet, and tells the truth, most of the time.
+"""The simulated person: looks at the strongest row that is not answered yet, and answers correctly most of the time.
 
 Rows are listed by their distance to neighbours. Other detectors are tried with what was learned from these answers.
 """
@@ -16,8 +16,8 @@ from benchmarks.feedback.rivals import ENSEMBLES, RIDGE, weights
 from benchmarks.feedback.tasks import Task
 from benchmarks.quality.run import scored
 from benchmarks.quality.trials import Test
-from undistract.algebra.complement import Complement
-from undistract.arrays import Floats
+from undistract._arrays import Floats
+from undistract.algebra.projection import Complement
 
 STEPS = (0, 1, 2, 4, 8, 16)
 LISTED_BY = "kNN"
@@ -28,20 +28,20 @@ MOST = 40
 class Answers:
     """What was said so far: (review set, row) of each."""
 
-    familiar: list[tuple[int, int]] = field(default_factory=list)
+    false_alarms: list[tuple[int, int]] = field(default_factory=list)
     anomalies: list[tuple[int, int]] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.familiar) + len(self.anomalies)
+        return len(self.false_alarms) + len(self.anomalies)
 
 
 def deviations(task: Task) -> list[Floats]:
-    """Give every row of the review, minus the median of its set."""
+    """Give every row of the review, minus the median of its group."""
     return [test.rows - np.median(test.rows, axis=0) for test in task.review]
 
 
 class Learner(Protocol):
-    """Scores sets of rows, given the answers about the review."""
+    """Scores groups of rows, given the answers about the review."""
 
     n_removed: int
 
@@ -49,11 +49,11 @@ class Learner(Protocol):
         """Take the answers in."""
 
     def scores(self, test: Test, detector: str = LISTED_BY) -> Floats:
-        """Score a set; high is strange."""
+        """Score a group; high is strange."""
 
 
 class Without:
-    """Verdicts become directions that go; a detector sees the rest."""
+    """Verdicts become removed directions; a detector scores the remaining features."""
 
     def __init__(self, task: Task, candidate: Candidate | Library, training: Training) -> None:
         self.task, self.candidate, self.training = task, candidate, training
@@ -61,7 +61,7 @@ class Without:
 
     def learn(self, answers: Answers) -> None:
         self.basis = self.candidate.removed(
-            self.training, self._deviations(answers.familiar), self._deviations(answers.anomalies)
+            self.training, self._deviations(answers.false_alarms), self._deviations(answers.anomalies)
         )
         self.n_removed = self.basis.shape[1]
         self.complement = Complement.of(self.basis)
@@ -75,7 +75,7 @@ class Without:
 
 
 class KnownRows:
-    """Familiar rows join those that the detector is fitted on; what the sets showed goes first."""
+    """Familiar rows join those that the detector is fitted on; what the groups showed goes first."""
 
     def __init__(self, task: Task, training: Training) -> None:
         self.task = task
@@ -83,7 +83,7 @@ class KnownRows:
         self.complement, self.n_removed = Complement.of(basis), basis.shape[1]
 
     def learn(self, answers: Answers) -> None:
-        self.known = [self.task.review[which].rows[row] for which, row in answers.familiar]
+        self.known = [self.task.review[which].rows[row] for which, row in answers.false_alarms]
 
     def scores(self, test: Test, detector: str = LISTED_BY) -> Floats:
         together = np.concatenate([test.rows, np.array(self.known).reshape(-1, test.rows.shape[1])])
@@ -104,15 +104,15 @@ class Weighted:
 
     def learn(self, answers: Answers) -> None:
         self.places = [
-            [int(self.starts[which]) + row for which, row in some] for some in (answers.familiar, answers.anomalies)
+            [int(self.starts[which]) + row for which, row in some] for some in (answers.false_alarms, answers.anomalies)
         ]
 
     def scores(self, test: Test, detector: str = LISTED_BY) -> Floats:
         reviewed = next((place for place, rows in enumerate(self.review) if rows is test.rows), None)
-        sets = self.review if reviewed is not None else [*self.review, test.rows]
+        groups = self.review if reviewed is not None else [*self.review, test.rows]
         key = id(test.rows) if reviewed is None else 0
         if key not in self.readings:
-            self.readings[key] = self.members(sets, self.seed)
+            self.readings[key] = self.members(groups, self.seed)
         readings = self.readings[key]
         learned = weights(np.concatenate(readings[: len(self.review)]), *self.places, self.ridge)
         found: Floats = readings[-1 if reviewed is None else reviewed] @ learned
@@ -122,28 +122,28 @@ class Weighted:
 def review(
     task: Task, learner: Learner, *, wrong: float = 0.0, steps: tuple[int, ...] = STEPS, go_on: bool = False
 ) -> Iterator[tuple[int, Answers]]:
-    """Answer one row after the other; stop where the learner knows so many answers, or so many familiar ones.
+    """Answer one row after the other; stop after a number of answers, or of false alarms.
 
     Parameters
     ----------
     wrong : float
         With this probability the answer is the opposite of the truth.
     go_on : bool
-        Answer until that many were familiar, at most `MOST` in all.
+        Answer until that many were false alarms, at most `MOST` in all.
     """
     rng = np.random.default_rng([task.seed, 1])
     answers = Answers()
     n_taught = -1
     while True:
         learner.learn(answers)
-        n_answers, n_before, n_taught = len(answers), n_taught, len(answers.familiar)
+        n_answers, n_before, n_taught = len(answers), n_taught, len(answers.false_alarms)
         if n_answers in steps or (n_taught in steps and n_taught > n_before):
             yield n_answers, answers
         if n_answers >= max(steps) and (not go_on or n_taught >= max(steps) or n_answers >= MOST):
             return
-        which, row = _strongest(task, learner, {*answers.familiar, *answers.anomalies})
+        which, row = _strongest(task, learner, {*answers.false_alarms, *answers.anomalies})
         anomaly = bool(task.review[which].truth[row]) != (rng.random() < wrong)
-        (answers.anomalies if anomaly else answers.familiar).append((which, row))
+        (answers.anomalies if anomaly else answers.false_alarms).append((which, row))
 
 
 def _strongest(task: Task, learner: Learner, answered: set[tuple[int, int]]) -> tuple[int, int]:

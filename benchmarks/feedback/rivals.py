@@ -1,12 +1,12 @@
 """The rivals: what else could be done with verdicts.
 
-    known rows         a familiar row joins the rows that the detector is fitted on
+    known rows         the row of a false alarm joins the rows that the detector is fitted on
     weighted members   an ensemble, its members' weights learned from the answers: confirmed anomalies above a
-                       threshold, familiar rows below it, near equal weights otherwise
+                       threshold, false alarms below it, near equal weights otherwise
 
 The last follows active anomaly discovery: Das, Wong, Dietterich, Fern and Emmott (ICDM 2016), with the random
 projections and histograms of LODA (Pevný 2016) as members; and Das, Wong, Fern, Dietterich and Siddiqui (2017), with
-the leaves of an isolation forest. Both are written anew, with a smooth loss.
+the leaves of an isolation forest. Both are our own implementations, with a smooth loss.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.ensemble import IsolationForest
 
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 
-Members = Callable[[Sequence[Floats], int], list[Floats]]  # sets of rows, seed → their readings (n, members)
+Members = Callable[[Sequence[Floats], int], list[Floats]]  # groups of rows, seed → their readings (n, members)
 
 N_PROJECTIONS = 200
 ALARMS = 0.03  # the share of rows above the threshold
@@ -28,21 +28,21 @@ RIDGES = (0.0001, 0.001, 0.01, 0.1)
 RIDGE = 0.001  # how much weights are held near equal; chosen from these on the part for choosing
 
 
-def projections(sets: Sequence[Floats], seed: int) -> list[Floats]:
-    """Read every set through histograms of its own along shared sparse projections: minus the log of the density."""
+def projections(groups: Sequence[Floats], seed: int) -> list[Floats]:
+    """Score every group by its own histograms along shared sparse projections: minus the log of the density."""
     rng = np.random.default_rng(seed)
-    n_features = sets[0].shape[1]
+    n_features = groups[0].shape[1]
     some = rng.random((n_features, N_PROJECTIONS)) < 1 / np.sqrt(n_features)
     directions = rng.normal(size=some.shape) * some
-    return [np.column_stack([_surprise(one) for one in (rows @ directions).T]) for rows in sets]
+    return [np.column_stack([_surprise(one) for one in (rows @ directions).T]) for rows in groups]
 
 
-def leaves(sets: Sequence[Floats], seed: int) -> list[Floats]:
-    """Read all sets through the leaves of one isolation forest: minus the depth where a row ends, else 0.
+def leaves(groups: Sequence[Floats], seed: int) -> list[Floats]:
+    """Read all groups through the leaves of one isolation forest: minus the depth where a row ends, else 0.
 
     Equal weights give the forest's own ranking.
     """
-    together = np.concatenate(sets)
+    together = np.concatenate(groups)
     forest = IsolationForest(random_state=seed).fit(together)
     columns = []
     for tree in forest.estimators_:
@@ -52,18 +52,18 @@ def leaves(sets: Sequence[Floats], seed: int) -> list[Floats]:
         counts = tree.tree_.n_node_samples[used]
         columns.append((place[:, None] == np.arange(len(used))) * -(depths + _more_depth(counts)))
     found = np.hstack(columns)
-    return np.split(found, np.cumsum([len(rows) for rows in sets])[:-1])
+    return np.split(found, np.cumsum([len(rows) for rows in groups])[:-1])
 
 
-def weights(readings: Floats, familiar: Sequence[int], anomalies: Sequence[int], ridge: float = RIDGE) -> Floats:
+def weights(readings: Floats, false_alarms: Sequence[int], anomalies: Sequence[int], ridge: float = RIDGE) -> Floats:
     """Learn the weights of members (m,) from the answers about some rows (n, m)."""
     equal = np.full(readings.shape[1], 1 / readings.shape[1])
-    if not len(familiar) and not len(anomalies):
+    if not len(false_alarms) and not len(anomalies):
         return equal
     scores = readings @ equal
     threshold, scale = np.quantile(scores, 1 - ALARMS), max(float(scores.std()), 1e-12)
-    rows = readings[[*familiar, *anomalies]]
-    side = np.repeat([1.0, -1.0], [len(familiar), len(anomalies)])  # familiar rows should come below
+    rows = readings[[*false_alarms, *anomalies]]
+    side = np.repeat([1.0, -1.0], [len(false_alarms), len(anomalies)])  # false alarms should score lower
     # In units of the readings, so that one ridge fits every ensemble.
     held = ridge * float((readings**2).sum(axis=1).mean()) / scale**2
 

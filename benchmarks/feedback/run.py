@@ -27,7 +27,7 @@ from benchmarks.feedback.tasks import DATA_SETS, Task, tasks
 from benchmarks.quality.run import scored
 from benchmarks.quality.trials import Test
 from undistract import EvidenceWarning, Focus
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 from undistract.detect import quality
 
 DETECTORS = ("kNN", "LOF", "isolation forest")
@@ -36,15 +36,15 @@ OURS, NONE, KNOWN, CLEAN, SETS = (
     "no feedback",
     "known rows",
     "clean oracle",
-    "sets with the distractor",
+    "groups with the distractor",
 )
-SLOW, SELDOM = "isolation forest", (0, 4, 16)  # it is tried after so many answers only
+SLOW, SELDOM = "isolation forest", (0, 4, 16)  # it is fitted after these numbers of answers only
 MOST_USUAL = 0.9  # a confirmed anomaly below this quantile of the normal rows has vanished
 
 
 @dataclass(frozen=True)
 class Result:
-    """One set of tests after some answers."""
+    """One group of tests after some answers."""
 
     part: str
     data: str
@@ -55,11 +55,11 @@ class Result:
     wrong: float
     context: str
     answers: int
-    familiar: int
+    false_alarms: int
     n_removed: int
     average_precision: float
     precision: float  # at 10, or at the number of anomalies if there are fewer
-    vanished: float  # the share of confirmed anomalies that no longer stand out in the review
+    vanished: float  # the share of confirmed anomalies that are no longer prominent in the review
 
 
 def measure(task: Task, done: set[tuple[str, ...]]) -> Iterator[Result]:
@@ -73,7 +73,7 @@ def measure(task: Task, done: set[tuple[str, ...]]) -> Iterator[Result]:
         blanks = [blank for blank in blanks if _key(asdict(blank)) not in done]
         go_on = method == OURS and not wrong
         for n_answers, answers in review(task, learner, wrong=wrong, go_on=go_on) if blanks else ():
-            told = {"answers": n_answers, "familiar": len(answers.familiar), "n_removed": learner.n_removed}
+            told = {"answers": n_answers, "false_alarms": len(answers.false_alarms), "n_removed": learner.n_removed}
             told["vanished"] = _vanished(task, learner, answers)
             now = [blank for blank in blanks if blank.detector != SLOW or n_answers in SELDOM]
             for blank, (context, tests) in product(now, task.tests.items()):
@@ -105,7 +105,7 @@ def _learners(task: Task, training: Training) -> Mapping[tuple[str, float], Lear
 
 
 def _oracles(task: Task, blank: Result, done: set[tuple[str, ...]]) -> Iterator[Result]:
-    """See the rows without the distractor, or learn from sets that have it."""
+    """See the rows without the distractor, or learn from groups that have it."""
     if (
         any(test.clean is not None for tests in task.tests.values() for test in tests)
         and _key(asdict(blank)) not in done

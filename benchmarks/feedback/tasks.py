@@ -1,10 +1,10 @@
-"""The tasks: training sets that lack a distractor, a review and a different test that both have it.
+"""The tasks: training groups that lack a distractor, a review and a different test that both have it.
 
     silhouettes   no training image is lit; a review under light; tests on other images of the same kinds, and on kinds
                   that no review showed
-    digits        the same on scanned digits, with as many sets as pixels
+    digits        the same on scanned digits, with as many groups as pixels
     Yale          people under frontal light; two unseen people under all lights are reviewed, eight others the tests
-    MVTec, SMD, COIL   nothing was taken out of training: what a person calls familiar there must do no harm
+    MVTec, SMD, COIL   nothing was taken out of training: a false alarm there must do no harm
 
 A detector is fitted on the rows it scores, as in the paper. The part for choosing and the reported part share no class
 of the tests, no product and no machine, and no seed; for people and objects the splits are others.
@@ -22,27 +22,25 @@ import numpy as np
 from benchmarks.quality import trials as quality_trials
 from benchmarks.quality.trials import DATA, PAIRS, Rows, Test, Trial
 from undistract import Moments
-from undistract.sets import digits_under_light
-from undistract.sets.downloads import pictures
-from undistract.sets.light import lit
-from undistract.sets.publishers import SILHOUETTES
-from undistract.sets.silhouettes import silhouettes_under_light
+from undistract.datasets import make_illuminated_digits
+from undistract.datasets.illumination import add_illumination
+from undistract.datasets.silhouettes import SILHOUETTES, load_images, make_illuminated_silhouettes
 
 FRONTAL = 25  # degrees between the light and the camera
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What teaches, what a person is asked about, and where it must help."""
+    """Training groups, rows to review, and rows to test on."""
 
     data: str
     task: str
     part: str
     seed: int
-    moments: Moments  # of sets that lack the distractor
+    moments: Moments  # of groups that lack the distractor
     review: tuple[Test, ...]
     tests: Mapping[str, tuple[Test, ...]]  # by context: "same kind", "never reviewed"
-    with_distractor: Moments | None = None  # of sets that have it: what learning from sets would reach
+    with_distractor: Moments | None = None  # of groups that have it: what learning from groups would reach
     n_neighbors: int = 10
 
 
@@ -63,19 +61,19 @@ N_HIDDEN = 20
 
 
 def silhouettes(part: str, seeds: range) -> Iterator[Task]:
-    """Give outlines under light that no training set showed."""
-    outlines = pictures(SILHOUETTES, DATA)
+    """Give outlines under light that no training group showed."""
+    outlines = load_images(SILHOUETTES, DATA)
     for seed, (reviewed, other), (amplitude, share), hidden in product(
         seeds, REVIEWS[part], LIGHTS[part], HIDDEN[part]
     ):
         rng = np.random.default_rng([seed, *reviewed, int(100 * amplitude), int(100 * share)])
         usual, strange = (_halves(outlines.of(kind), rng) for kind in reviewed)
         n_hidden = min(N_HIDDEN, len(usual[0]) // 8)
-        sets = [_hide(*both, n_hidden, share, amplitude, rng) for both in zip(usual, strange, strict=True)]
+        groups = [_hide(*both, n_hidden, share, amplitude, rng) for both in zip(usual, strange, strict=True)]
         new = _hide(*(outlines.of(kind) for kind in other), N_HIDDEN, share, amplitude, rng)
         if not hidden:  # the tests stay the same
-            truth = sets[0].truth
-            sets[0] = Test(sets[0].rows[~truth], truth[~truth], clean=sets[0].clean[~truth])
+            truth = groups[0].truth
+            groups[0] = Test(groups[0].rows[~truth], truth[~truth], clean=groups[0].clean[~truth])
         yield Task(
             "silhouettes",
             f"silhouettes {amplitude:g} {'rare' if share < 0.25 else 'common'}, "
@@ -83,8 +81,8 @@ def silhouettes(part: str, seeds: range) -> Iterator[Task]:
             part,
             seed,
             _outlines(part, seed, 0.0, amplitude),
-            (sets[0],),
-            {"same kind": (sets[1],), "never reviewed": (new,)},
+            (groups[0],),
+            {"same kind": (groups[1],), "never reviewed": (new,)},
             _outlines(part, seed, 0.5, amplitude) if part == "report" else None,
         )
 
@@ -96,10 +94,10 @@ def _outlines(part: str, seed: int, lit_training: float, amplitude: float) -> Mo
     kinds = {3, *(label for pairs in PAIRS.values() for pair in pairs for label in pair)}
     kinds |= {label for pairs in REVIEWS[part] for pair in pairs for label in pair}
     normal, odd, *others = sorted(kinds)
-    sets = silhouettes_under_light(
+    groups = make_illuminated_silhouettes(
         data=DATA, normal=normal, odd=odd, leave_out=others, amplitude=amplitude, lit_training=lit_training, seed=seed
     )
-    return Moments.of([(one.name, one.rows) for one in sets.training])
+    return Moments.of([(one.name, one.rows) for one in groups.training])
 
 
 def _halves(images: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
@@ -111,15 +109,17 @@ def _hide(usual: Rows, strange: Rows, n_hidden: int, share: float, amplitude: fl
     """Hide a few images of one kind among all of another, and let light fall on a share of them."""
     images = np.concatenate([usual, rng.choice(strange, n_hidden, replace=False)])
     truth = np.repeat([False, True], [len(usual), n_hidden])
-    rows = lit(images, share, amplitude, rng)[0].astype(np.float64)
+    rows = add_illumination(images, share, amplitude, rng)[0].astype(np.float64)
     return Test(rows, truth, clean=images.reshape(rows.shape).astype(np.float64))
 
 
 def digits(part: str, seeds: range) -> Iterator[Task]:
-    """Give scanned digits under light that no training set showed."""
+    """Give scanned digits under light that no training group showed."""
     for seed, (normal, odd), amplitude in product(seeds, quality_trials.DIGITS[part], (0.5, 1.0)):
         dark, light = (
-            digits_under_light(normal=normal, odd=odd, amplitude=amplitude, lit_training=share, n_hidden=16, seed=seed)
+            make_illuminated_digits(
+                normal=normal, odd=odd, amplitude=amplitude, lit_training=share, n_hidden=16, seed=seed
+            )
             for share in (0.0, 0.5)
         )
         review, test = _split(Test(dark.test, dark.is_anomaly, clean=dark.clean), seed)

@@ -1,4 +1,4 @@
-"""What distracts on characters: light, a slant, the width of the pen; each is drawn anew for every image."""
+"""Nuisances of characters: light, a slant, the width of the pen; each is drawn for every image."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import grey_dilation, grey_erosion
 
-from undistract.arrays import Rows
-from undistract.sets.light import lit
+from undistract._arrays import Rows
+from undistract.datasets.illumination import add_illumination
 
 Images = NDArray[np.float32]  # (n, height, width), 0 is paper, 1 is ink
 Distortion = Callable[[Images, np.random.Generator], Images]
@@ -20,7 +20,7 @@ SLANT = 0.35  # columns to the side for each row up; the standard deviation
 
 def light(images: Images, rng: np.random.Generator) -> Images:
     """Let light fall on every image."""
-    rows, _ = lit(images, 1.0, AMPLITUDE, rng)
+    rows, _ = add_illumination(images, 1.0, AMPLITUDE, rng)
     return rows.reshape(images.shape)
 
 

@@ -1,4 +1,4 @@
-"""Which form of FOCUS to use: all that were tried, on held-out teaching sets alone.
+"""Which form of FOCUS to use: all that were tried, on held-out teaching groups alone.
 
     python -m benchmarks.few_shot.forms --data Yale/2 --seeds 5
 
@@ -27,8 +27,8 @@ from benchmarks.few_shot.methods import (
 from benchmarks.few_shot.recognise import DISTANCES, accuracies
 from benchmarks.few_shot.tasks import DATA_SETS, Task, tasks
 from benchmarks.quality.methods import Learned
+from undistract._arrays import Rows
 from undistract.algebra import Moments
-from undistract.arrays import Rows
 
 Tried = tuple[str, Task, Moments, Learned | None]  # form, the task as it sees it, its moments, what it learned
 RIDGES = (0.1, 0.3, 1.0)
@@ -40,9 +40,9 @@ def forms(task: Task) -> Iterator[Tried]:
     moments = Moments.of(task.taught)
     for ridge in RIDGES:
         yield "LDA", task, moments, lda(moments, ridge, ALL)
-    for cushion, ridge in LIKELY:
-        yield "FOCUS weighted", task, moments, focus_weighted(moments, cushion, ridge)
-        likely = focus_likelihood(moments, cushion, ridge)
+    for between_ridge, ridge in LIKELY:
+        yield "FOCUS weighted", task, moments, focus_weighted(moments, between_ridge, ridge)
+        likely = focus_likelihood(moments, between_ridge, ridge)
         yield "FOCUS likelihood", task, moments, likely
         for share in (0.5, 0.25):
             yield f"the same, {share} of between", task, moments, _less_apart(likely, share)
@@ -57,14 +57,14 @@ def forms(task: Task) -> Iterator[Tried]:
 
 
 def _then(task: Task, words: str, change: Callable[[Rows], Rows]) -> Iterator[Tried]:
-    """Learn once more, from what a first map leaves."""
+    """Learn again from the output of a first map."""
     taught, classes = ({name: change(rows) for name, rows in some.items()} for some in (task.taught, task.classes))
     left = replace(task, taught=taught, classes=classes)
     moments = Moments.of(left.taught)
     for ridge in RIDGES[1:]:
         yield f"{words} LDA", left, moments, lda(moments, ridge, ALL)
-    for cushion, ridge in ((0.01, 1.0), *LIKELY):
-        yield f"{words} likelihood", left, moments, focus_likelihood(moments, cushion, ridge)
+    for between_ridge, ridge in ((0.01, 1.0), *LIKELY):
+        yield f"{words} likelihood", left, moments, focus_likelihood(moments, between_ridge, ridge)
 
 
 def _from_the_mean(first: Learned, moments: Moments) -> Callable[[Rows], Rows]:
@@ -79,7 +79,7 @@ def _unit_after(first: Learned | None, moments: Moments) -> Callable[[Rows], Row
 
 
 def _less_apart(likely: Judged, share: float) -> Judged:
-    return Judged(replace(likely.change, apart=likely.change.apart * np.sqrt(share)), 0)
+    return Judged(replace(likely.change, between=likely.change.between * np.sqrt(share)), 0)
 
 
 def main() -> None:

@@ -22,15 +22,15 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.few_shot.methods import NAMES, focus_likelihood
 from benchmarks.few_shot.tasks import Task
 from benchmarks.quality.methods import ALL, Method, _top, grid, lda
+from undistract._arrays import Floats, Rows
 from undistract.algebra import Moments, Spectrum
-from undistract.algebra.complement import Complement
-from undistract.arrays import Floats, Rows
+from undistract.algebra.projection import Complement
 
 KERNELS = ("polynomial", "Gaussian", "FOCUS product", "NAP product")
 KERNEL_LIKELY, KERNEL_LDA = "kernel FOCUS likelihood", "kernel LDA"
 PRODUCT_LIKELY, PRODUCT_LDA, PRODUCT_NAP = "FOCUS product likelihood", "FOCUS product LDA", "NAP product likelihood"
 N_TOLD = 3
-_LIKELY = grid(cushion=(3e-4, 1e-3, 1e-2), ridge=(0.1, 0.3, 1.0))
+_LIKELY = grid(between_ridge=(3e-4, 1e-3, 1e-2), ridge=(0.1, 0.3, 1.0))
 _LDA = grid(ridge=(0.1, 0.3, 1.0), q=(ALL,))
 _GENERAL = (Method(KERNEL_LIKELY, focus_likelihood, _LIKELY), Method(KERNEL_LDA, lda, _LDA))
 KERNEL_METHODS: dict[str, tuple[Method, ...]] = {
@@ -52,8 +52,8 @@ def in_kernel_space(task: Task, kernel: str) -> Task:
     products = _products(task, rows, kernel)
     space = KernelPCA(kernel="precomputed", eigen_solver="dense").fit(products(rows, rows))
     taught, classes = (
-        {name: space.transform(products(some - middle, rows)) for name, some in sets.items()}
-        for sets in (task.taught, task.classes)
+        {name: space.transform(products(some - middle, rows)) for name, some in groups.items()}
+        for groups in (task.taught, task.classes)
     )
     return replace(task, taught=taught, classes=classes, redraw=None)
 

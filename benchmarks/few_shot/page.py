@@ -2,10 +2,10 @@
 
     python -m benchmarks.few_shot.page
 
-Means are over seeds: other people, other images, other draws of what distracts. An interval is 95 % of 1000 means of
+Means are over seeds: other people, other images, other draws of the nuisance. An interval is 95 % of 1000 means of
 seeds drawn again. `few_shot_fresh` holds seeds that were run once, after all was decided. A setting is *chosen* for
-each seed, distance and number of examples on held-out teaching sets of that seed; *at best* is the one setting with
-the best mean on the reported classes, which nobody can know.
+each seed, distance and number of examples on held-out teaching groups of that seed; *at best* is the one setting with
+the best mean on the reported classes, which cannot be known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.few_shot.tasks import tasks
 from benchmarks.quality.methods import RAW
 from benchmarks.quality.table import markdown, short
 from paper.common import replace
-from undistract.report.plots import AMBER, BLUE, DASHED, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
+from undistract.report.figures import AMBER, BLUE, DASHED, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
 
 RESULTS = Path(__file__).parents[1] / "results" / "few_shot.csv.gz"
 FRESH = RESULTS.with_name("few_shot_fresh.csv.gz")
@@ -37,7 +37,7 @@ KEY = ["task", "seed", "method", "distance"]
 COUNTS = [str(shown) for shown in SHOWN]
 N_DRAWS = 1000
 NOT_RUN = "–"
-KERNELS_FROM = 10  # the first seed that nobody had looked at when kernels were added; the two blocks stand apart
+KERNELS_FROM = 10  # the first seed that was not used when kernels were added; the two blocks are separate
 
 
 def read(path: Path = RESULTS) -> pd.DataFrame:
@@ -46,10 +46,10 @@ def read(path: Path = RESULTS) -> pd.DataFrame:
 
 
 def chosen(results: pd.DataFrame) -> pd.DataFrame:
-    """Give the accuracy of every seed at the settings that its own held-out sets chose."""
+    """Give the accuracy of every seed at the settings that its own held-out groups chose."""
     reported = results[results.part == "report"].set_index([*KEY, "setting"])[COUNTS]
     held_out = results[results.part == "choose"].set_index([*KEY, "setting"])[COUNTS]
-    # What has no setting was not tried there; fewer sets teach when some are held out, so that not all could be tried.
+    # Methods without settings were not tried there; with groups held out, not all settings could be tried.
     tried = held_out.reindex(reported.index)
     tried.loc[tried.index.get_level_values("setting") == ""] = 0.0
     tried = tried.dropna()
@@ -93,7 +93,7 @@ def by_method(results: pd.DataFrame, distance: str, shown: str) -> pd.DataFrame:
 
 
 def against(results: pd.DataFrame, shown: str = "1", methods: Sequence[str] = OURS) -> pd.DataFrame:
-    """Compare methods, chosen on held-out sets, with raw rows and the best baseline: chosen too, and at its best.
+    """Compare methods, chosen on held-out groups, with raw rows and the best baseline: chosen too, and at its best.
 
     Differences are to the latter, in points.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.few_shot.methods import Judged
 from benchmarks.few_shot.tasks import Task
-from undistract.arrays import Floats, Rows
+from undistract._arrays import Floats, Rows
 
 SHOWN = (1, 2, 3, 4, 5)  # examples of each class
 N_DRAWS = 10
@@ -24,7 +24,7 @@ Ints = NDArray[np.intp]
 def accuracies(task: Task, change: Callable[[Rows], Rows], mean: Rows) -> Mapping[tuple[str, int], float]:
     """Share of rows whose nearest example is of their class, by distance and number of examples, after a map.
 
-    What has a nearness of its own has the same under both distances.
+    A method with its own similarity has the same under both distances.
     """
     rows, owner = _stacked(task.classes)
     if isinstance(change, Judged):
@@ -76,8 +76,8 @@ def _drawn_on(task: Task, examples: Rows, rng: np.random.Generator) -> Rows:
     """Draw a distractor on each example, or add how two rows of one teaching set differ."""
     if task.redraw is not None:
         return task.redraw(examples, rng)
-    sets = list(task.taught.values())
-    pairs = [rng.choice(sets[rng.integers(len(sets))], 2, replace=False) for _ in examples]
+    groups = list(task.taught.values())
+    pairs = [rng.choice(groups[rng.integers(len(groups))], 2, replace=False) for _ in examples]
     return examples + np.array([one - other for one, other in pairs])
 
 

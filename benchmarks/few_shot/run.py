@@ -1,4 +1,4 @@
-"""Try every method at every setting, on held-out teaching sets and on the classes to be recognised.
+"""Try every method at every setting, on held-out teaching groups and on the classes to be recognised.
 
     python -m benchmarks.few_shot.run --data EMNIST Yale --seeds 10 --save out/few_shot.csv
     python -m benchmarks.few_shot.page                                          (tables and picture of docs/)

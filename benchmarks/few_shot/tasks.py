@@ -1,4 +1,4 @@
-"""The tasks: sets of some classes teach, other classes are recognised from a few examples each.
+"""The tasks: groups of some classes teach, other classes are recognised from a few examples each.
 
     Yale      24 people under 64 lights teach, 14 others are recognised
     Yale/2    the same at half the size, 24 × 21 pixels, and their logarithm: light multiplies, its logarithm adds
@@ -17,8 +17,7 @@ import numpy as np
 
 from benchmarks.few_shot.distortions import DISTORTIONS
 from benchmarks.quality.trials import DATA, Rows, _load
-from undistract.sets.downloads import pictures
-from undistract.sets.publishers import CHARACTERS
+from undistract.datasets.silhouettes import CHARACTERS, load_images
 
 N_PEOPLE, N_OBJECTS, N_DIGITS = 24, 12, 10
 PER_CLASS = 60  # of characters
@@ -35,9 +34,9 @@ class Task:
     data: str
     task: str
     seed: int
-    taught: Mapping[str, Rows]  # the rows of each set
-    classes: Mapping[str, Rows]  # the rows of each class that nobody taught
-    redraw: Redraw | None = None  # where one can draw the distractor; else differences inside sets must do
+    taught: Mapping[str, Rows]  # the rows of each group
+    classes: Mapping[str, Rows]  # the rows of each new class
+    redraw: Redraw | None = None  # where one can draw the distractor; else differences inside groups must do
 
     def held_out(self) -> Task:
         """Let every third set be a class to be recognised, and the others teach: here settings may be chosen."""
@@ -83,34 +82,34 @@ def coil(seed: int) -> Iterator[Task]:
 
 def _unseen(data: str, task: str, seed: int, rows: Rows, owner: Rows, n_taught: int) -> Task:
     owners = np.random.default_rng(seed).permutation(np.unique(owner))
-    sets = {str(one): rows[owner == one] for one in owners}
-    names = list(sets)
+    groups = {str(one): rows[owner == one] for one in owners}
+    names = list(groups)
     taught, classes = names[:n_taught], names[n_taught:]
-    return Task(data, task, seed, {one: sets[one] for one in taught}, {one: sets[one] for one in classes})
+    return Task(data, task, seed, {one: groups[one] for one in taught}, {one: groups[one] for one in classes})
 
 
 def characters(seed: int) -> Iterator[Task]:
     """Give letters and digits, with one kind of distractor drawn on every image."""
-    scans = pictures(CHARACTERS, DATA)
+    scans = load_images(CHARACTERS, DATA)
     for number, (name, distort) in enumerate(DISTORTIONS.items()):
         rng = np.random.default_rng([seed, number])
 
         def redraw(rows: Rows, rng: np.random.Generator, distort: Redraw = distort) -> Rows:
             return distort(rows.reshape(len(rows), 28, 28), rng).reshape(len(rows), -1)
 
-        sets = {}
+        groups = {}
         for label in range(len(scans.class_names)):
             images = scans.of(label)
             some = rng.choice(images, min(PER_CLASS, len(images)), replace=False).astype(np.float32)
-            sets[scans.name(label)] = redraw(some.reshape(len(some), -1), rng)
-        names = list(sets)
+            groups[scans.name(label)] = redraw(some.reshape(len(some), -1), rng)
+        names = list(groups)
         taught, classes = names[N_DIGITS:], names[:N_DIGITS]
         yield Task(
             "EMNIST",
             f"EMNIST {name}",
             seed,
-            {one: sets[one] for one in taught},
-            {one: sets[one] for one in classes},
+            {one: groups[one] for one in taught},
+            {one: groups[one] for one in classes},
             redraw,
         )
 

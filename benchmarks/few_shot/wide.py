@@ -1,8 +1,8 @@
-"""What a recogniser costs where few rows of many features teach: solved among the rows, and with matrices of d × d.
+"""What a few_shot costs where few rows of many features teach: solved among the rows, and with matrices of d × d.
 
     OMP_NUM_THREADS=1 python -m benchmarks.few_shot.wide --features 4000
 
-Time is taken first, then memory beside the rows in a run of its own, which it slows down. Matrices are left out beyond
+Time is taken first, then memory in addition to the rows in a separate, slower run. Matrices are left out beyond
 `--most` features: at 20 000 each takes 3.2 GB.
 """
 
@@ -15,13 +15,13 @@ import tracemalloc
 import numpy as np
 
 from undistract import Moments
-from undistract.algebra.likelihood import Likelihood, _Solved
+from undistract.few_shot import Likelihood, _Solved
 
 SETS, ROWS = 30, 10
 
 
 def measured(moments: Moments) -> tuple[float, float]:
-    """Solve, and tell the seconds and the MB that it took."""
+    """Solve, and return the seconds and the MB that it took."""
     begun = time.perf_counter()
     _Solved.of(moments)
     seconds = time.perf_counter() - begun
@@ -33,7 +33,7 @@ def measured(moments: Moments) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Compare both roads at each size."""
+    """Compare both solvers at each size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--features", type=int, nargs="+", default=[1000, 4000, 20_000])
     parser.add_argument("--most", type=int, default=4000)
@@ -45,14 +45,14 @@ def main() -> None:
             rng.normal(size=n_features) + rng.normal(size=(ROWS, n_features)) * scale for _ in range(SETS)
         )
         examples = moments.mean + rng.normal(size=(14, n_features))
-        roads = {"among the rows": moments}
+        solvers = {"among the rows": moments}
         if n_features <= options.most:
-            roads["with matrices"] = moments.without_rows()
+            solvers["with matrices"] = moments.without_rows()
         answers = []
-        for name, one in roads.items():
+        for name, one in solvers.items():
             seconds, peak = measured(one)
             print(f"{SETS * ROWS} rows of {n_features} features, {name}: {seconds:.2f} s, {peak:.0f} MB", flush=True)
-            answers.append(Likelihood.of(one, cushion=0.03, ridge=0.3)(examples, examples))
+            answers.append(Likelihood.of(one, between_ridge=0.03, within_ridge=0.3)(examples, examples))
         if len(answers) == 2:
             apart = np.abs(answers[0] - answers[1]).max() / np.abs(answers[1]).max()
             print(f"  their answers differ by {apart:.0e} of the largest")

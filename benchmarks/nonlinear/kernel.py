@@ -11,24 +11,23 @@ import numpy as np
 from benchmarks.quality.methods import Learned, _spectrum, grid
 from benchmarks.quality.trials import Ints, Rows
 from undistract import KernelFocus
-from undistract.algebra import Moments, Projection, cut
-from undistract.kernel.kernels import Kernel
-from undistract.kernel.maps import SpanMap
+from undistract._kernel_maps import Kernel, NystroemMap
+from undistract.algebra import Moments, Projection, select_directions
 
-SETTINGS = grid(scale=(0.5, 1.0), cushion=(1e-6, 1e-4, 1.0), cutoff=(0.5, 0.8, 0.95), news=(True, False))
+SETTINGS = grid(scale=(0.5, 1.0), ridge=(1e-6, 1e-4, 1.0), cutoff=(0.5, 0.8, 0.95), news=(True, False))
 
 
-def by_default(rows: Rows, sets: Ints, seed: int, **settings: Any) -> Learned:
+def by_default(rows: Rows, groups: Ints, seed: int, **settings: Any) -> Learned:
     """Kernel FOCUS as a user would call it."""
-    focus = KernelFocus(random_state=seed, **settings).fit(rows, sets=sets)
+    focus = KernelFocus(random_state=seed, **settings).fit(rows, groups=groups)
     return Learned(focus.transform, focus.n_removed_)
 
 
-def chosen(rows: Rows, sets: Ints, seed: int, *, scale: float, cushion: float, cutoff: float, news: bool) -> Learned:
+def chosen(rows: Rows, groups: Ints, seed: int, *, scale: float, ridge: float, cutoff: float, news: bool) -> Learned:
     """Do the same at some setting; `scale` multiplies the automatic gamma. Settings share what they can."""
-    coordinates, moments = _mapped(_Held(rows), _Held(sets), scale)
-    spectrum = _spectrum(moments, cushion)
-    n_removed = cut(spectrum, cutoff=cutoff).n_removed
+    coordinates, moments = _mapped(_Held(rows), _Held(groups), scale)
+    spectrum = _spectrum(moments, ridge)
+    n_removed = select_directions(spectrum, cutoff=cutoff).n_removed
     projection = Projection.of(spectrum, n_removed)
 
     def change(X: Rows) -> Rows:
@@ -53,8 +52,8 @@ class _Held:
 
 
 @lru_cache(maxsize=1)
-def _mapped(rows: _Held, sets: _Held, scale: float) -> tuple[Any, Moments]:
+def _mapped(rows: _Held, groups: _Held, scale: float) -> tuple[Any, Moments]:
     gamma = Kernel.of(rows.array, "rbf").parameters["gamma"] * scale
-    span = SpanMap.of(rows.array, Kernel.of(rows.array, "rbf", gamma=gamma))
+    span = NystroemMap.of(rows.array, Kernel.of(rows.array, "rbf", gamma=gamma))
     coordinates = lru_cache(maxsize=8)(lambda held: span(held.array))
-    return coordinates, Moments.of_labelled(span(rows.array), sets.array)
+    return coordinates, Moments.from_labels(span(rows.array), groups.array)

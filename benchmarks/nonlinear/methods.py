@@ -1,4 +1,4 @@
-"""The methods: training rows and their sets → a map of rows.
+"""The methods: training rows and their groups → a map of rows.
 
 Each is a `Method` in `METHODS`, with the settings it is tried at: one more entry is one more column of the table.
 """
@@ -24,18 +24,18 @@ class Method:
     """One way to make rows fit for a detector, with all the settings it is tried at."""
 
     name: str
-    learn: Callable[..., Learned | None]  # (rows, sets, seed, **setting); None where the setting makes no sense
+    learn: Callable[..., Learned | None]  # (rows, groups, seed, **setting); None where the setting makes no sense
     settings: tuple[Setting, ...] = ({},)
 
-    def __call__(self, rows: Rows, sets: Ints, seed: int, setting: Setting) -> Learned | None:
-        return self.learn(rows, sets, seed, **setting)
+    def __call__(self, rows: Rows, groups: Ints, seed: int, setting: Setting) -> Learned | None:
+        return self.learn(rows, groups, seed, **setting)
 
 
 def on_moments(learn: Callable[..., Learned | None]) -> Callable[..., Learned | None]:
     """Let a linear method of the quality benchmark learn from rows."""
 
-    def from_rows(rows: Rows, sets: Ints, seed: int, **setting: Any) -> Learned | None:
-        moments = Moments.of([(one, rows[sets == one]) for one in np.unique(sets)])
+    def from_rows(rows: Rows, groups: Ints, seed: int, **setting: Any) -> Learned | None:
+        moments = Moments.of([(one, rows[groups == one]) for one in np.unique(groups)])
         return learn(moments, **setting)
 
     return from_rows
@@ -47,7 +47,7 @@ METHODS: list[Method] = [
     Method(
         "linear fixed",
         on_moments(linear.focus_fixed),
-        grid(cushion=(1e-2, 0.1, 1.0), cutoff=(0.5, 0.8, 0.9, 0.95, 0.99)),
+        grid(ridge=(1e-2, 0.1, 1.0), cutoff=(0.5, 0.8, 0.9, 0.95, 0.99)),
     ),
     Method("NAP", on_moments(linear.nap), grid(k=linear.COUNTS)),
     Method("RCA", on_moments(linear.rca), grid(ridge=linear.RIDGES)),

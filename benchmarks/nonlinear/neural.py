@@ -1,11 +1,11 @@
-"""Neural FOCUS on the nonlinear tasks, beside raw rows and linear FOCUS; and one task more, where only news is strange.
+"""Neural FOCUS on the nonlinear tasks, with raw rows and linear FOCUS; one more task has new anomalies.
 
     python -m benchmarks.nonlinear.neural --save benchmarks/results/neural.csv.gz
     python -m benchmarks.nonlinear.neural --parts choose --tasks "Yale person" "Yale patch"
 
 "neural" and "neural convolutional" have the defaults of `NeuralFocus`; "neural chosen" is tried at many settings on the
 part for choosing. Tasks that end in "patch" hide images of the same object or person with a patch that
-no set ever showed: an encoder that only tells sets apart would be blind to it.
+no group ever showed: an encoder that only separates groups would be blind to it.
 """
 
 from __future__ import annotations
@@ -54,30 +54,39 @@ TASKS = {
 _trained: dict[tuple[str, str, int, int], NeuralFocus] = {}
 
 
-def trained(rows: Rows, sets: Ints, seed: int, encoder: str, n_components: int) -> NeuralFocus:
+def trained(rows: Rows, groups: Ints, seed: int, encoder: str, n_components: int) -> NeuralFocus:
     """Train once for all tasks with the same rows, and all settings that differ in what is done with the encoding."""
     key = (sha256(rows.tobytes()).hexdigest(), encoder, n_components, seed)
     if key not in _trained:
         shape = IMAGES[rows.shape[1]] if encoder == "convolutional" else None
         focus = NeuralFocus(encoder, n_components=n_components, image_shape=shape, random_state=seed)
-        _trained[key] = focus.fit(rows, sets=sets)
+        _trained[key] = focus.fit(rows, groups=groups)
     return _trained[key]
 
 
 def neural(
-    rows: Rows, sets: Ints, seed: int, *, encoder: str, n_components: int, beside: str, weight: float, finish: bool
+    rows: Rows,
+    groups: Ints,
+    seed: int,
+    *,
+    encoder: str,
+    n_components: int,
+    append: str,
+    weight: float,
+    final_linear: bool,
 ) -> Learned | None:
-    """Encode rows as some settings say; those that differ only in what is done with the encoding share the training."""
+    """Encode rows with the given settings; settings that differ only after the encoding share the training."""
     if encoder == "convolutional" and rows.shape[1] not in IMAGES:
         return None
-    focus = copy(trained(rows, sets, seed, encoder, n_components))
-    focus.beside_, focus.weight_ = beside, weight
-    if not finish:
+    focus = copy(trained(rows, groups, seed, encoder, n_components))
+    focus.append_ = append
+    focus.weight_ = weight
+    if not final_linear:
         focus.components_ = np.eye(n_components)
     return Learned(focus.transform, n_components - len(focus.components_))
 
 
-DEFAULTS = {"n_components": 16, "beside": "news", "weight": 1.0, "finish": True}
+DEFAULTS = {"n_components": 16, "append": "residual", "weight": 1.0, "final_linear": True}
 
 NEURAL = [
     Method("neural", partial(neural, encoder="mlp", **DEFAULTS)),
@@ -88,9 +97,9 @@ NEURAL = [
         grid(
             encoder=("mlp", "convolutional"),
             n_components=(16,),
-            beside=("news", "rows", "nothing"),
+            append=("residual", "rows", "nothing"),
             weight=(0.3, 1.0),
-            finish=(True, False),
+            final_linear=(True, False),
         ),
     ),
 ]

@@ -35,8 +35,8 @@ def choices(results: pd.DataFrame) -> pd.DataFrame:
     """Give the mean of both detectors at every setting that was tried, where choosing is allowed."""
     found = results[(results.part == "choose") & results.method.isin(["raw", "linear", "neural chosen"])]
     name = found.setting.where(found.setting != "", found.method)
-    # Beside nothing, a weight weighs nothing.
-    name = name.str.replace("beside=nothing weight=0.3", "").str.replace("beside=nothing weight=1.0", "beside=nothing")
+    # With nothing appended, a weight weighs nothing.
+    name = name.str.replace("append=nothing weight=0.3", "").str.replace("append=nothing weight=1.0", "append=nothing")
     name = name.str.replace("n_components=16 ", "").where(~name.str.contains("  "))
     means = found.assign(setting=name).groupby(["setting", "task"], sort=False).average_precision.mean().unstack()
     return means.assign(mean=means.mean(axis=1, skipna=False))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.nonlinear.page
 
-Kernel FOCUS is in the one file; what stands beside it is in the other, on the same tasks and seeds.
+Kernel FOCUS is in the one file; the other methods are in the other, on the same tasks and seeds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def results() -> pd.DataFrame:
     """Read both files; of the other, the seeds that kernel FOCUS was run on."""
     ours, others = read(RESULTS / "nonlinear.csv"), read(RESULTS / "neural.csv.gz")
     runs = ours[["task", "part", "seed"]].drop_duplicates()
-    beside = others.merge(runs, on=["task", "part", "seed"])
-    return pd.concat([ours, beside[~beside.method.isin(ours.method.unique())]], ignore_index=True)
+    baselines = others.merge(runs, on=["task", "part", "seed"])
+    return pd.concat([ours, baselines[~baselines.method.isin(ours.method.unique())]], ignore_index=True)
 
 
 def quality(found: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ SEED = 100  # of the part for choosing
 def main() -> None:
     one = task("ring", SEED, "choose")
     test = one.tests[0]
-    linear, kernel = Focus().fit(one.rows, sets=one.sets), KernelFocus().fit(one.rows, sets=one.sets)
+    linear, kernel = Focus().fit(one.rows, groups=one.groups), KernelFocus().fit(one.rows, groups=one.groups)
     shown = {
         "Rows of an unseen ring": test.rows,
         f"Linear FOCUS removes {linear.n_removed_} of {test.rows.shape[1]} directions": linear.transform(test.rows),

@@ -32,8 +32,8 @@ def run(one: Task, method: Method, setting: Setting, detectors: tuple[str, ...])
     """Learn once, and score all tests of a task by some detectors."""
     start = time.process_time()
     try:
-        learned = method(one.rows, one.sets, one.seed, setting)
-    except InputError:  # it says why it cannot learn from these rows: no answer
+        learned = method(one.rows, one.groups, one.seed, setting)
+    except InputError:  # the method cannot be fitted to these rows: no result
         learned = None
     seconds = time.process_time() - start
     yield from _results(one, method.name, words(setting), learned, seconds, detectors)
@@ -93,15 +93,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10, help="of the reported part")
     parser.add_argument("--choose", type=int, default=3, help="seeds of the part for choosing")
     parser.add_argument("--save", type=Path, default=SAVED)
-    asked = parser.parse_args()
-    methods = [method for method in METHODS if method.name in asked.methods]
-    for part in asked.parts:
-        for name in asked.tasks:
-            for seed in range(asked.seeds if part == "report" else asked.choose):
+    arguments = parser.parse_args()
+    methods = [method for method in METHODS if method.name in arguments.methods]
+    for part in arguments.parts:
+        for name in arguments.tasks:
+            for seed in range(arguments.seeds if part == "report" else arguments.choose):
                 one = task(name, seed, part)
-                for method, setting, detectors in missing(one, asked.save, methods):
+                for method, setting, detectors in missing(one, arguments.save, methods):
                     found = oracle(one, detectors) if method is None else run(one, method, setting, detectors)
-                    append(asked.save, list(found))
+                    append(arguments.save, list(found))
                 print(f"{part} {name} {seed}", flush=True)
 
 

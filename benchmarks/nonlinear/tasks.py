@@ -1,8 +1,8 @@
-"""The tasks: what distracts moves rows along curves, and something strange hides.
+"""The tasks: the nuisance moves rows along curves, and anomalies are hidden among them.
 
-    ring          the place on a ring distracts, its radius tells sets apart; the features are mixed
+    ring          the angle on a ring is the nuisance, its radius differs between groups; the features are mixed
     COIL          objects on a turntable: the pose distracts; an unseen object with a few poses of others
-    silhouettes   blurred outlines under gamma and contrast: grey = contrast · blurred^gamma; classes are the sets
+    silhouettes   blurred outlines under gamma and contrast: grey = contrast · blurred^gamma; classes are the groups
 
 A task is a function of a seed. Settings are chosen on the part "choose" and reported on "report": the seeds are others,
 for silhouettes the classes of the test too. A detector is fitted on the test's own rows, as in the paper.
@@ -19,19 +19,18 @@ from scipy.stats import ortho_group
 
 from benchmarks.quality import trials as quality_trials
 from benchmarks.quality.trials import DATA, PAIRS, Ints, Rows, Test
-from undistract.sets.downloads import pictures
-from undistract.sets.publishers import SILHOUETTES
+from undistract.datasets.silhouettes import SILHOUETTES, load_images
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows that teach, the set of each, and the tests they serve."""
+    """Rows that teach, the group of each, and the tests they serve."""
 
     task: str
     part: str
     seed: int
     rows: Rows  # (n, d) training rows
-    sets: Ints  # (n,) which set each belongs to
+    groups: Ints  # (n,) which group each belongs to
     tests: tuple[Test, ...]  # rows, truth, and clean rows where they are known
     n_neighbors: int = 10
 
@@ -46,7 +45,7 @@ N_RINGS, N_PER_RING = 30, 50
 NOISE = 0.05
 SIDE, OFTEN = 4.0, 0.9  # how narrow the usual side is, and the share of rows there
 N_USUAL, N_STRANGE = 300, 15
-STEP = 0.4  # by so much an anomaly's radius is off
+STEP = 0.4  # difference of the radius of an anomaly
 
 
 def ring(seed: int, part: str = "report") -> Task:
@@ -54,8 +53,8 @@ def ring(seed: int, part: str = "report") -> Task:
     rng = np.random.default_rng([seed, 1])
     mixing = ortho_group.rvs(4, random_state=rng)
     radii = rng.uniform(1.0, 3.0, size=N_RINGS)
-    sets = np.repeat(np.arange(N_RINGS), N_PER_RING)
-    rows = _on_rings(radii[sets], rng.uniform(0, 2 * np.pi, size=len(sets)), rng)
+    groups = np.repeat(np.arange(N_RINGS), N_PER_RING)
+    rows = _on_rings(radii[groups], rng.uniform(0, 2 * np.pi, size=len(groups)), rng)
     radius = rng.uniform(1.5, 2.5)
     truth = np.repeat([False, True], [N_USUAL, N_STRANGE])
     off = STEP * rng.choice([-1.0, 1.0], size=len(truth)) * truth
@@ -67,7 +66,7 @@ def ring(seed: int, part: str = "report") -> Task:
     new = _on_rings(radius + off, angle, rng)
     # An oracle turns every row to the same place on its ring.
     clean = np.column_stack([np.hypot(new[:, 0], new[:, 1]), np.zeros(len(new)), new[:, 2:]])
-    return Task("ring", part, seed, rows @ mixing, sets, (Test(new @ mixing, truth, clean=clean),))
+    return Task("ring", part, seed, rows @ mixing, groups, (Test(new @ mixing, truth, clean=clean),))
 
 
 def _on_rings(radius: Rows, angle: Rows, rng: np.random.Generator) -> Rows:
@@ -79,7 +78,7 @@ N_OBJECTS = 14
 
 
 def coil(seed: int, part: str = "report") -> Task:
-    """Let 14 objects teach what turning does; each of 6 others, with 5 images of the rest, is a test."""
+    """Use 14 objects for training; each of 6 others, with 5 images of the remaining ones, is a test."""
     objects = quality_trials._load("coil20/coil20_32x32.npz")
     images, owner = objects["images"] / np.float64(255), objects["object"]
     trials = quality_trials._unseen("COIL", part, range(seed, seed + 1), images, owner, N_OBJECTS)
@@ -100,13 +99,13 @@ N_HIDDEN = 20
 
 def silhouettes(seed: int, part: str = "report") -> Task:
     """Let gamma and contrast change half of the images; hide outlines of one kind among those of another."""
-    outlines = pictures(SILHOUETTES, DATA)
+    outlines = load_images(SILHOUETTES, DATA)
     rng = np.random.default_rng([seed, 3])
     # Faces 3 shows nearly the same outlines as Faces 2, so it is left out too.
     unseen = {3, *(label for pairs in PAIRS.values() for pair in pairs for label in pair)}
     kinds = sorted(set(outlines.labels.tolist()) - unseen)
     shown = [rng.permutation(outlines.of(kind))[:PER_CLASS] for kind in kinds]
-    sets = np.repeat(kinds, [len(some) for some in shown])
+    groups = np.repeat(kinds, [len(some) for some in shown])
     rows, _ = _exposed(np.concatenate(shown), rng)
     tests = []
     for normal, odd in PAIRS[part]:
@@ -114,7 +113,7 @@ def silhouettes(seed: int, part: str = "report") -> Task:
         images = np.concatenate([usual, rng.choice(outlines.of(odd), N_HIDDEN, replace=False)])
         new, clean = _exposed(images, rng)
         tests.append(Test(new, np.repeat([False, True], [len(usual), N_HIDDEN]), clean=clean))
-    return Task("silhouettes", part, seed, rows, sets, tuple(tests))
+    return Task("silhouettes", part, seed, rows, groups, tuple(tests))
 
 
 def _exposed(images: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:

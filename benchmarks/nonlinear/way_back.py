@@ -1,4 +1,4 @@
-"""Write into docs/kernel.md how near images come to an even exposure when what distracts is taken out of them.
+"""Write into docs/kernel.md how near images come to an even exposure when the nuisance is removed.
 
 python -m benchmarks.nonlinear.way_back
 """
@@ -22,8 +22,8 @@ SEEDS = range(5)
 SETTINGS = {
     "linear, cutoff=0.8": Focus(cutoff=0.8),
     "kernel, default": KernelFocus(),
-    "kernel, cushion=0.1, cutoff=0.95": KernelFocus(cushion=0.1, cutoff=0.95),
-    "the same, Nyström": KernelFocus(cushion=0.1, cutoff=0.95, approx="nystroem", random_state=0),
+    "kernel, ridge=0.1, cutoff=0.95": KernelFocus(ridge=0.1, cutoff=0.95),
+    "the same, Nyström": KernelFocus(ridge=0.1, cutoff=0.95, approx="nystroem", random_state=0),
 }
 
 
@@ -42,12 +42,15 @@ def measured(seed: int) -> pd.DataFrame:
     """Learn from some digits under many exposures, and clean others."""
     rng = np.random.default_rng(seed)
     images = rng.permutation(load_digits().data / 16)
-    rows, sets = exposed(np.repeat(images[:N_KNOWN], N_EXPOSURES, axis=0), rng), np.repeat(range(N_KNOWN), N_EXPOSURES)
+    rows, groups = (
+        exposed(np.repeat(images[:N_KNOWN], N_EXPOSURES, axis=0), rng),
+        np.repeat(range(N_KNOWN), N_EXPOSURES),
+    )
     new = images[N_KNOWN : N_KNOWN + N_NEW]
     given, wanted = exposed(new, rng), np.mean([exposed(new, rng) for _ in range(200)], axis=0)
     found = [("as given", "", decibels(given, wanted))]
     for name, estimator in SETTINGS.items():
-        focus = estimator.fit(rows, sets=sets)
+        focus = estimator.fit(rows, groups=groups)
         found += [
             (name, "denoise", decibels(focus.denoise(given), wanted)),
             (name, "inverse_transform", decibels(focus.inverse_transform(focus.transform(given)), wanted)),

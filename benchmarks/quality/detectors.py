@@ -8,15 +8,15 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
-from undistract.arrays import Floats, Rows
-from undistract.detect import Detector, NearestDetector, RidgeMahalanobis, detector
+from undistract._arrays import Floats, Rows
+from undistract.detect import Detector, NearestDetector, RidgeMahalanobis, as_detector
 
 # name → (n_neighbors, novelty) → detector
 DETECTORS: Mapping[str, Callable[[int, bool], Detector]] = {
     "kNN": lambda k, novelty: NearestDetector(n_neighbors=k),
-    "LOF": lambda k, novelty: detector(LocalOutlierFactor(n_neighbors=2 * k, novelty=novelty)),
-    "isolation forest": lambda k, novelty: detector(IsolationForest(random_state=0)),
-    "one-class SVM": lambda k, novelty: detector(OneClassSVM(nu=0.1, gamma="scale")),
+    "LOF": lambda k, novelty: as_detector(LocalOutlierFactor(n_neighbors=2 * k, novelty=novelty)),
+    "isolation forest": lambda k, novelty: as_detector(IsolationForest(random_state=0)),
+    "one-class SVM": lambda k, novelty: as_detector(OneClassSVM(nu=0.1, gamma="scale")),
     "Mahalanobis": lambda k, novelty: RidgeMahalanobis(),
 }
 

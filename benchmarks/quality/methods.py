@@ -1,4 +1,4 @@
-"""The methods that stand beside FOCUS: moments of the training sets → a map of rows.
+"""The methods that FOCUS is compared with: moments of the training groups → a map of rows.
 
     raw              x
     PCA drop-top     x without the top k eigenvectors of total
@@ -6,7 +6,7 @@
     NAP              x without the top k eigenvectors of within         (Solomonoff, Campbell, Quillen 2007)
     RCA, WCCN        (within + r·v·I)^(-1/2) x                          (Bar-Hillel et al. 2005; Hatch, Kajarekar,
                                                                          Stolcke 2006)
-    LDA              Wᵀx with between·W = (within + r·v·I)·W·Λ, sets as classes, the top q
+    LDA              Wᵀx with between·W = (within + r·v·I)·W·Λ, groups as classes, the top q
     contrastive PCA  the top k eigenvectors of total - α·within         (Abid et al. 2018)
     LEACE            x - total^½ U Uᵀ total^(-½) (x - μ), U a basis of total^(-½)·between (Belrose et al. 2023)
     FOCUS            the paper's setting, the automatic one, the same shrunk and not cut (soft), a grid of fixed ones
@@ -29,9 +29,9 @@ import numpy as np
 from scipy.linalg import eigh, svd
 
 from undistract import EvidenceWarning, Focus
-from undistract.algebra import Moments, Projection, Spectrum, cut
-from undistract.algebra.complement import Complement
-from undistract.arrays import Floats, Rows
+from undistract._arrays import Floats, Rows
+from undistract.algebra import Moments, Projection, Spectrum, select_directions
+from undistract.algebra.projection import Complement
 from undistract.errors import InputError
 
 Setting = Mapping[str, Any]
@@ -66,7 +66,7 @@ class Method:
 
 
 def words(setting: Setting) -> str:
-    """Write a setting as it stands in the table: ``cushion=0.1 cutoff=0.95``."""
+    """Write a setting as in the table: ``ridge=0.1 cutoff=0.95``."""
     return " ".join(f"{name}={'all' if value is ALL else value}" for name, value in setting.items())
 
 
@@ -88,13 +88,13 @@ def nap(moments: Moments, k: int) -> Learned | None:
 
 
 def rca(moments: Moments, ridge: float) -> Learned:
-    """Whiten by what varies inside sets; WCCN is the same, without a ridge."""
+    """Whiten by what varies inside groups; WCCN is the same, without a ridge."""
     roots, directions = _whitening(moments, ridge)
     return Learned(lambda X: (X - moments.mean) @ (directions * roots) @ directions.T, 0)
 
 
 def lda(moments: Moments, ridge: float, q: int | None) -> Learned | None:
-    """Keep what tells sets apart best, at unit variance inside sets."""
+    """Keep the directions that separate groups best, at unit variance within groups."""
     roots, directions = _whitening(moments, ridge)
     white = roots[:, None] * (directions.T @ _root_of_between(moments))  # (d, b), white·whiteᵀ = whitened between
     leading = svd(white, full_matrices=False, check_finite=False)[0]
@@ -104,19 +104,19 @@ def lda(moments: Moments, ridge: float, q: int | None) -> Learned | None:
 
 
 def contrastive_pca(moments: Moments, alpha: float, k: int | None) -> Learned | None:
-    """Keep what varies over all rows more than α times as much as inside sets."""
+    """Keep what varies over all rows more than α times as much as inside groups."""
     values, directions = _contrast(moments, alpha)
     n_positive = int((values > _floor(moments)).sum())
     keep = n_positive if k is ALL else k
-    # `k` beyond the positive ones would keep directions that the contrast speaks against.
+    # `k` beyond the positive ones would keep directions with negative contrast.
     return None if keep > n_positive or keep == 0 else _readings(moments, directions[:, :keep])
 
 
 def leace(moments: Moments, k: int | None) -> Learned | None:
-    """Erase what tells sets apart: the mirror image of FOCUS, at the least change of the rows.
+    """Erase the differences between groups: the opposite of FOCUS, at the least change of the rows.
 
-    M sets need M - 1 directions. Where these are all directions there are, nothing would be left: then only the k that
-    tell sets apart best go, and set means are the same in those alone.
+    M groups need M - 1 directions. If these are all directions, nothing would be left: then only the k that
+    separate groups best are erased, and group means are equal in those alone.
     """
     variances, directions = _top(moments, "total")
     roots = np.sqrt(variances)
@@ -136,16 +136,16 @@ def focus(moments: Moments, **parameters: Any) -> Learned | None:
         warnings.simplefilter("ignore", EvidenceWarning)
         try:
             found = Focus(**parameters).fit_moments(moments)
-        except InputError:  # it refuses to remove everything
+        except InputError:  # removing everything is an error
             return None
     return Learned(found.transform, found.n_removed_)
 
 
-def focus_fixed(moments: Moments, cushion: float, cutoff: float) -> Learned | None:
-    """Do the same at a fixed setting; the settings of one cushion share their spectrum."""
-    spectrum = _spectrum(moments, cushion)
+def focus_fixed(moments: Moments, ridge: float, cutoff: float) -> Learned | None:
+    """Do the same at a fixed setting; the settings of one ridge share their spectrum."""
+    spectrum = _spectrum(moments, ridge)
     try:
-        n_removed = cut(spectrum, cutoff=cutoff).n_removed
+        n_removed = select_directions(spectrum, cutoff=cutoff).n_removed
     except InputError:
         return None
     return Learned(Projection.of(spectrum, n_removed), n_removed)
@@ -159,12 +159,12 @@ def grid(**values: tuple[Any, ...]) -> tuple[Setting, ...]:
 ORACLE = "clean oracle"  # learns nothing: it is shown the rows without the distractor, where a test has them
 RAW = Method("raw", raw)
 AUTOMATIC = Method("FOCUS automatic", focus)
-PAPER = Method("FOCUS paper", lambda moments: focus(moments, cutoff=0.999, cushion=1e-8))
+PAPER = Method("FOCUS paper", lambda moments: focus(moments, cutoff=0.999, ridge=1e-8))
 SOFT = Method("FOCUS soft", lambda moments: focus(moments, removal="soft"))
 FIXED = Method(
     "FOCUS fixed",
     focus_fixed,
-    grid(cushion=(1e-2, 0.1, 1.0, 10.0), cutoff=(0.5, 0.8, 0.9, 0.95, 0.99)),
+    grid(ridge=(1e-2, 0.1, 1.0, 10.0), cutoff=(0.5, 0.8, 0.9, 0.95, 0.99)),
     only_hindsight=True,
 )
 METHODS = (
@@ -204,8 +204,8 @@ def _contrast(moments: Moments, alpha: float) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=1)
-def _spectrum(moments: Moments, cushion: float) -> Spectrum:
-    return Spectrum.of(moments, cushion=cushion)
+def _spectrum(moments: Moments, ridge: float) -> Spectrum:
+    return Spectrum.of(moments, ridge=ridge)
 
 
 def _descending(matrix: Floats) -> tuple[Floats, Floats]:

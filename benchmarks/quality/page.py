@@ -1,107 +1,96 @@
-"""One HTML file with every table and one picture per data set: nothing to load, light or dark as the reader likes."""
+"""One HTML file with every table and one figure per data set. It loads nothing and supports dark mode."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from benchmarks.quality import table as tables
 from benchmarks.quality.methods import AUTOMATIC, ORACLE, RAW
-from undistract.report.html import NOTHING, Html, document, element, joined, number, pairs, section, table
-from undistract.report.pictures import plot
-from undistract.report.plots import AMBER, BLUE, GREY, INK, LABEL_SIZE, new_figure, tidy
+from undistract.report.figures import AMBER, BLUE, GREY, INK, LABEL_SIZE, new_figure, tidy
+from undistract.report.page import render_template
 
-# The better, the darker; FOCUS automatic stands out.
-STYLE = """
-body { max-width: 78rem }
-td { white-space: nowrap }
-td.shade { background: color-mix(in srgb, var(--blue) calc(var(--value) * 45%), transparent) }
-td.best { font-weight: 700 } th, td { padding: .25rem .55rem }
-"""
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(results: pd.DataFrame) -> str:
-    """Write the page of some results."""
-    found = tables.summary(results)
-    made = tables.tables(results)
-    body = [element("h1", "Detection quality"), _words(results, found)]
-    for heading, made_table in made.items():
-        if heading == "Average precision":
-            data_sets = found.groupby("data", sort=False)
-            parts = [section(str(data), _picture(mine), _shaded(mine), level=3) for data, mine in data_sets]
-            body.append(section(heading, element("p", _LEGEND), *parts))
-        else:
-            body.append(section(heading, _plain(made_table) if len(made_table) else element("p", "Nowhere.")))
-    return document("Detection quality", *body, style=STYLE)
-
-
-_LEGEND = (
-    "Filled: FOCUS automatic, with its interval. Ring: raw rows. Grey: the other methods, each at the setting chosen "
-    "for it. Upright stroke: the clean oracle, where there is one. In the tables bold is best, brackets hold "
-    "intervals, and the last column says how many directions FOCUS automatic removed (the median)."
-)
-
-
-def _words(results: pd.DataFrame, found: pd.DataFrame) -> Html:
+    """Return the page of some results."""
+    summary = tables.summary(results)
     tests = results[results.part == "report"][["task", "seed", "test"]].drop_duplicates()
-    words = (
-        f"{len(tests)} tests of {found.task.nunique()} tasks on {found.data.nunique()} data sets; "
-        f"{found.detector.nunique()} detectors, {found.method.nunique()} methods."
+    sections = []
+    for heading, table in tables.tables(results).items():
+        if heading == "Average precision":
+            groups = summary.groupby("data", sort=False)
+            sections.append(
+                {"heading": heading, "data_groups": [_data_facts(str(name), rows) for name, rows in groups]}
+            )
+        else:
+            sections.append({"heading": heading, "data_groups": [], **_table_facts(table)})
+    return render_template(
+        "quality.html",
+        folder=TEMPLATES,
+        title="Detection quality",
+        totals=f"{len(tests)} tests of {summary.task.nunique()} tasks on {summary.data.nunique()} data sets; "
+        f"{summary.detector.nunique()} detectors, {summary.method.nunique()} methods.",
+        rules=list(tables.RULES.items()),
+        sections=sections,
     )
-    return joined([element("p", words), pairs(tables.RULES)])
 
 
-def _plain(made_table: pd.DataFrame) -> Html:
-    """Write a table as it is, the row of FOCUS automatic set off."""
-    flat = made_table.reset_index()
+def _table_facts(table: pd.DataFrame) -> dict[str, Any]:
+    """Return the rows of a table; the row of FOCUS automatic is marked."""
+    flat = table.reset_index()
     rows = [[tables.short(cell) if isinstance(cell, float) else cell for cell in row] for row in flat.to_numpy(object)]
-    numeric = [is_numeric_dtype(flat[name]) for name in flat.columns]
-    cells = [[number(cell) if right else cell for cell, right in zip(row, numeric, strict=True)] for row in rows]
-    return table(flat.columns, cells, marked=[place for place, row in enumerate(rows) if row[0] == AUTOMATIC.name])
+    columns = [{"name": name, "is_number": is_numeric_dtype(flat[name])} for name in flat.columns]
+    return {"columns": columns, "rows": rows, "marked": AUTOMATIC.name}
 
 
-def _shaded(found: pd.DataFrame) -> Html:
-    """Write the means of one data set: the better, the darker; the best of those that compete in bold."""
-    wide = found.pivot(index=["task", "detector"], columns="method", values=["mean", "low", "high"])
-    wide = wide.reindex(pd.MultiIndex.from_frame(found[["task", "detector"]].drop_duplicates()))
-    methods = [name for name in tables.NAMES if name in set(found.method)]
-    removed = found[found.method == AUTOMATIC.name].set_index(["task", "detector"]).n_removed
+def _data_facts(name: str, summary: pd.DataFrame) -> dict[str, Any]:
+    """Return the means of one data set: better ones have a darker shade, the best competing one is bold."""
+    wide = summary.pivot(index=["task", "detector"], columns="method", values=["mean", "low", "high"])
+    wide = wide.reindex(pd.MultiIndex.from_frame(summary[["task", "detector"]].drop_duplicates()))
+    methods = [method for method in tables.NAMES if method in set(summary.method)]
+    removed = summary[summary.method == AUTOMATIC.name].set_index(["task", "detector"]).n_removed
     rows = []
-    for place, row in wide.iterrows():
+    for key, row in wide.iterrows():
         best = row["mean"].reindex(tables.CONTENDERS).max()
-        cells = [element("td", place[0], " ", element("small", place[1]))]
+        cells: list[dict[str, Any] | None] = []
         for method in methods:
-            mean, low, high = (row[which, method] for which in ("mean", "low", "high"))
-            if mean != mean:
-                cells.append(number(NOTHING))
+            mean = row["mean", method]
+            if pd.isna(mean):
+                cells.append(None)
                 continue
-            bold = " best" if method in tables.CONTENDERS and mean == best else ""
-            between = element("small", f"[{tables.short(low)}, {tables.short(high)}]")
-            shade = {"class_": f"number shade{bold}", "style": f"--value: {mean:.3f}"}
-            cells.append(element("td", tables.short(mean), " ", between, **shade))
-        rows.append([*cells, number(f"{removed[place]:.0f}")])
-    return table(["", *methods, "removed"], rows)
+            interval = f"[{tables.short(row['low', method])}, {tables.short(row['high', method])}]"
+            is_best = method in tables.CONTENDERS and mean == best
+            cells.append({"mean": tables.short(mean), "interval": interval, "shade": f"{mean:.3f}", "is_best": is_best})
+        rows.append({"task": key[0], "detector": key[1], "cells": cells, "removed": f"{removed[key]:.0f}"})
+    return {"name": name, "figure": _figure(summary), "methods": methods, "rows": rows}
 
 
-def _picture(found: pd.DataFrame) -> Html:
-    """Draw the means of one data set as dots, a panel for each detector, as SVG whose colours follow the page."""
-    tasks, detectors = (list(dict.fromkeys(found[name])) for name in ("task", "detector"))
+def _figure(summary: pd.DataFrame) -> Any:
+    """Draw the means of result data set as dots, a panel for each detector, in the colours of the page."""
+    tasks, detectors = (list(dict.fromkeys(summary[name])) for name in ("task", "detector"))
     figure = new_figure(2.0 + 2.2 * len(detectors), 0.9 + 0.3 * len(tasks))
     panels = figure.subplots(1, len(detectors), sharey=True, squeeze=False)[0]
     for axes, detector in zip(panels, detectors, strict=True):
         for height, task in enumerate(tasks):
-            here = found[(found.task == task) & (found.detector == detector)].set_index("method")
+            selected = summary[(summary.task == task) & (summary.detector == detector)].set_index("method")
             axes.axhline(height, color=GREY[0], linewidth=0.5, zorder=0)
-            for method, one in here.iterrows():
+            for method, result in selected.iterrows():
                 if method == AUTOMATIC.name:
-                    axes.plot([one.low, one.high], [height, height], color=BLUE[0], linewidth=3, alpha=0.5, zorder=3)
-                    axes.plot(one["mean"], height, "o", color=BLUE[0], markersize=8, zorder=4)
+                    axes.plot(
+                        [result.low, result.high], [height, height], color=BLUE[0], linewidth=3, alpha=0.5, zorder=3
+                    )
+                    axes.plot(result["mean"], height, "o", color=BLUE[0], markersize=8, zorder=4)
                 elif method == RAW.name:
-                    axes.plot(one["mean"], height, "o", color=INK, markersize=7, fillstyle="none", zorder=5)
+                    axes.plot(result["mean"], height, "o", color=INK, markersize=7, fillstyle="none", zorder=5)
                 elif method == ORACLE:
-                    axes.plot(one["mean"], height, "|", color=AMBER[0], markersize=14, markeredgewidth=3, zorder=2)
+                    axes.plot(result["mean"], height, "|", color=AMBER[0], markersize=14, markeredgewidth=3, zorder=2)
                 elif method in tables.CONTENDERS:
-                    axes.plot(one["mean"], height, "o", color=GREY[0], markersize=5, zorder=1)
+                    axes.plot(result["mean"], height, "o", color=GREY[0], markersize=5, zorder=1)
         axes.set_title(detector, loc="left", fontsize=LABEL_SIZE, color=INK)
         axes.set_xlim(-0.03, 1.03)
         axes.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
@@ -109,4 +98,4 @@ def _picture(found: pd.DataFrame) -> Html:
     panels[0].set_yticks(range(len(tasks)), tasks)
     panels[0].set_ylim(len(tasks) - 0.5, -0.5)
     figure.tight_layout(w_pad=1.5)
-    return plot(figure, says="Average precision of each method, by task and detector")
+    return figure

@@ -62,7 +62,7 @@ def append(path: Path, results: Sequence[Result]) -> None:
 def chosen(results: pd.DataFrame) -> dict[tuple[str, str, str], str]:
     """Choose the setting of each (data, method, detector) by its mean average precision where choosing is allowed.
 
-    It uses the labels of those trials, which nobody has in practice: generous to every method but the automatic one,
+    It uses the labels of those trials, which do not exist in practice: generous to every method but the automatic one,
     which has nothing to choose. A setting that had no answer on some of them is passed over.
     """
     owner = ["data", "method", "detector"]

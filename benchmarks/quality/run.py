@@ -25,7 +25,7 @@ from benchmarks.quality.detectors import DETECTORS, scores
 from benchmarks.quality.methods import METHODS, ORACLE, Learned, Setting, words
 from benchmarks.quality.results import STEP, Result, append, chosen, read
 from benchmarks.quality.trials import DATA_SETS, PARTS, Test, Trial, trials
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 from undistract.detect import quality
 from undistract.errors import InputError
 
@@ -53,7 +53,7 @@ def run(
     hindsight: Collection[str] = (),
     workers: int = 1,
 ) -> Iterator[Trial]:
-    """Run what is missing of some trials of one part, add it to the file, and say which trials are done."""
+    """Run what is missing of some trials of one part, add it to the file, and yield the finished trials."""
     results = read(path)
     done = set(results[STEP].itertuples(index=False, name=None))
     choices = chosen(results)

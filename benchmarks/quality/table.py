@@ -1,8 +1,8 @@
-"""What the results say: means with intervals, wins and losses, ranks, the worst case, harm done.
+"""Tables of the results: means with intervals, wins and losses, ranks, the worst case, harm done.
 
     python -m benchmarks.quality.table out/quality.csv --page out/quality.html
 
-What the words mean stands in `RULES`, and on the page.
+The terms are explained in `RULES`, and on the page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from benchmarks.quality.methods import AUTOMATIC, FIXED, METHODS, ORACLE, RAW, SOFT
 from benchmarks.quality.results import chosen, read
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 from undistract.errors import InputError
 
 TIE = 0.01
@@ -103,7 +103,7 @@ def harm(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def hindsight(results: pd.DataFrame) -> pd.DataFrame:
-    """Best mean of any setting of each method, where all settings were reported, beside the automatic one.
+    """Best mean of any setting of each method, if all settings were reported, next to the automatic one.
 
     One row for each task and detector, one column for each method.
     """
@@ -129,7 +129,7 @@ def settings(results: pd.DataFrame) -> pd.DataFrame:
 def means_and_intervals(found: pd.DataFrame) -> pd.DataFrame:
     """Lay the means out: one row for each task and detector, one column for each method.
 
-    The last column says how many directions FOCUS automatic removed (the median).
+    The last column has the median number of directions that FOCUS automatic removed.
     """
     cells = found.assign(
         cell=[
@@ -229,9 +229,9 @@ def main() -> None:
     print("\n".join(f"- *{word}*: {rule}" for word, rule in RULES.items()))
     if wanted.page:
         from benchmarks.quality.page import page
-        from undistract.report.html import write_document
+        from undistract._io import atomic_write
 
-        write_document(page(results), wanted.page)
+        atomic_write(wanted.page, page(results).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """The trials: real data in which something distracts, and something strange hides.
 
     digits        drawn light on scanned digits, which come with scikit-learn
-    silhouettes   drawn light of known strength on outlines; characters and other outlines are the sets
-    Yale          faces under real light; people are the sets, one unseen person is the test
+    silhouettes   drawn light of known strength on outlines; characters and other outlines are the groups
+    Yale          faces under real light; people are the groups, one unseen person is the test
     COIL          objects on a turntable, where the distractor is not linear: a control
     MVTec         network features of products, one product left out
     Ped           surveillance clips, as network features of frames and as local cells
     SMD, SKAB     metrics of servers and of a pump, one machine or experiment left out
 
-A detector is fitted on the test's own rows where the test stands alone (`known` is None), else on known normal rows.
+A detector is fitted on the test's own rows if the test has no normal rows (`known` is None), else on known normal rows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from undistract import Moments
-from undistract.sets import digits_under_light
-from undistract.sets.downloads import pictures
-from undistract.sets.light import lit
-from undistract.sets.publishers import SILHOUETTES
-from undistract.sets.silhouettes import silhouettes_under_light
+from undistract.datasets import make_illuminated_digits
+from undistract.datasets.illumination import add_illumination
+from undistract.datasets.silhouettes import SILHOUETTES, load_images, make_illuminated_silhouettes
 
 Rows = NDArray[Any]
 Flags = NDArray[np.bool_]
@@ -52,20 +50,20 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One set of training moments, and the tests that it serves."""
+    """One group of training moments, and the tests that it serves."""
 
     data: str
     task: str
     part: str
     seed: int
-    halves: tuple[Moments, Moments]  # of the training sets, every other one
+    halves: tuple[Moments, Moments]  # of the training groups, every other one
     tests: tuple[Test, ...]
     n_neighbors: int = 10
     gradients: Rows | None = None  # (k, d) the true distracting directions, where they are known
 
     @property
     def moments(self) -> Moments:
-        """Moments of all training sets."""
+        """Moments of all training groups."""
         return _joined(self.halves)
 
 
@@ -89,8 +87,8 @@ def _joined(halves: tuple[Moments, Moments]) -> Moments:
     return halves[0] + halves[1]
 
 
-def _halves(sets: Mapping[Any, Rows]) -> tuple[Moments, Moments]:
-    named = list(sets.items())
+def _halves(groups: Mapping[Any, Rows]) -> tuple[Moments, Moments]:
+    named = list(groups.items())
     return Moments.of(named[::2]), Moments.of(named[1::2])
 
 
@@ -104,12 +102,12 @@ DIGITS = {"report": ((5, 4), (9, 0)), "choose": ((0, 6), (1, 7), (3, 5))}
 
 def silhouettes(part: str, n_seeds: int) -> Iterator[Trial]:
     """Give outlines of one kind with a few of another, under light: the paper's experiment and others like it."""
-    outlines = pictures(SILHOUETTES, DATA)
+    outlines = load_images(SILHOUETTES, DATA)
     # Faces 3 shows nearly the same outlines as Faces 2, so it is left out too.
     first, second, *others = sorted({3, *(label for pairs in PAIRS.values() for pair in pairs for label in pair)})
     for seed in _seeds(part, n_seeds):
         for amplitude in AMPLITUDES:
-            lights = silhouettes_under_light(
+            lights = make_illuminated_silhouettes(
                 data=DATA, normal=first, odd=second, leave_out=others, amplitude=amplitude, seed=seed
             )
             halves = _halves({one.name: one.rows for one in lights.training})
@@ -118,20 +116,20 @@ def silhouettes(part: str, n_seeds: int) -> Iterator[Trial]:
                 hidden = rng.choice(outlines.of(odd), N_HIDDEN, replace=False)
                 images = np.concatenate([outlines.of(normal), hidden])
                 truth = np.repeat([False, True], [len(images) - N_HIDDEN, N_HIDDEN])
-                rows, _ = lit(images, share, amplitude, rng)
+                rows, _ = add_illumination(images, share, amplitude, rng)
                 test = Test(rows, truth, clean=images.reshape(len(images), -1))
                 task = f"silhouettes {amplitude:g} {often}, {odd} in {normal}"
                 yield Trial("silhouettes", task, part, seed, halves, (test,), gradients=lights.gradients)
 
 
-# Sets that are taken whole: some teach, each of the others is a test with a few strangers hidden in it.
+# Groups that are taken whole: some teach, each of the others is a test with a few strangers hidden in it.
 N_STRANGE = 5
 
 
 def digits(part: str, n_seeds: int) -> Iterator[Trial]:
-    """Give one scanned digit with a few of another, under light: as silhouettes, with as many sets as pixels."""
+    """Give one scanned digit with a few of another, under light: as silhouettes, with as many groups as pixels."""
     for seed, (normal, odd), amplitude in product(_seeds(part, n_seeds), DIGITS[part], AMPLITUDES):
-        lights = digits_under_light(normal=normal, odd=odd, amplitude=amplitude, seed=seed)
+        lights = make_illuminated_digits(normal=normal, odd=odd, amplitude=amplitude, seed=seed)
         halves = _halves({one.name: one.rows for one in lights.training})
         test = Test(lights.test, lights.is_anomaly, clean=lights.clean)
         yield Trial(
@@ -183,7 +181,7 @@ def _others(own: Rows, others: Rows, rng: np.random.Generator) -> Rows:
 
 
 def _patched(own: Rows, others: Rows, rng: np.random.Generator) -> Rows:
-    """Set an 8 × 8 patch at a random place to the image's own maximum: something that no set ever showed."""
+    """Set an 8 × 8 patch at a random place to the image's own maximum: something that no group ever showed."""
     odd = rng.choice(own, N_STRANGE, replace=False)
     for image in odd:
         top, left = (rng.integers(0, side - 8 + 1) for side in image.shape)
@@ -209,7 +207,7 @@ def mvtec(part: str, n_seeds: int) -> Iterator[Trial]:
 
 
 def ped(part: str, n_seeds: int) -> Iterator[Trial]:
-    """Let normal clips teach and be known; test clips stand among normal clips that were held out."""
+    """Use normal clips for training and as known rows; test clips are mixed with held-out normal clips."""
     for camera, stride in (("ped1", 4), ("ped2", 2)):
         file = _load(f"ucsd_ped/{camera}_effnetlite0_avg1280_stride{stride}.npz")
         frames = _load(f"ucsd_ped/{camera}_60x40.npz")
@@ -237,7 +235,7 @@ CELL, DEPTH = 10, 5  # pixels and frames, as in Lu, Shi and Jia (2013)
 def _cells(file: dict[str, Rows], every: int, when: str) -> tuple[Rows, Ints, Ints]:
     """Cut clips into cubes of 10 × 10 pixels and 5 frames, and take how much each pixel changes; (cells, 500).
 
-    Only `every` so many-th cube in time is taken, to spare the reader's hours.
+    Only each `every`-th cube in time is used, to save hours.
     """
     rows, clips, starts = [], [], []
     clip = file[f"{when}_clip"]
@@ -311,13 +309,13 @@ def smd(part: str, n_seeds: int) -> Iterator[Trial]:
 
 
 def _windows(X: Rows, window: int) -> Rows:
-    """Take the first so many minutes of every half hour, as one row."""
+    """Take the first minutes of every half hour as one row."""
     n = len(X) // 30
     return X[: n * 30].reshape(n, 30, -1)[:, :window].reshape(n, -1)
 
 
 def skab(part: str, n_seeds: int) -> Iterator[Trial]:
-    """Leave one experiment out: its first 400 seconds are known; sets are the calm beginnings of the others."""
+    """Leave one experiment out: its first 400 seconds are known; groups are the calm beginnings of the others."""
     file = _load("skab/skab.npz")
     names = [key[:-2] for key in file if key.endswith("_x") and key != "anomaly-free-anomaly-free_x"]
     begin = {name: file[f"{name}_x"][: min(400, int(np.argmax(file[f"{name}_anomaly"] > 0)))] for name in names}

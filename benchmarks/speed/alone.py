@@ -4,8 +4,8 @@
 
 A tiny case is learned first so that every library is loaded, and the rows are drawn. Then free memory goes back to the
 system and the high-water mark of the process is set back (Linux; elsewhere what drawing took is missing from the peak).
-It is read after one run, and counts whole pages that were touched, not what was asked for and never used. BLAS has some
-MB of its own. dsyrk is timed afterwards, so that there is a ratio in any case.
+It is read after one run, and counts whole pages that were touched, not memory that was allocated and never used. BLAS
+uses some MB itself. dsyrk is timed afterwards, so that there is a ratio in any case.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.speed.cases import TINY, Case, sample
-from benchmarks.speed.clock import in_turn
+from benchmarks.speed.clock import time_interleaved
 from benchmarks.speed.peers import FLOOR, OURS, PEERS
 from undistract import Focus
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 
 ROOT = Path(__file__).parents[2]
 STREAMED = "Focus, streamed"
@@ -41,16 +41,16 @@ class Alone(NamedTuple):
 
     seconds: float  # of CPU
     floor: float  # of dsyrk in the same process
-    peak: float  # MB beside the rows
+    peak: float  # MB in addition to the rows
     note: str  # why there is no answer, or what is wrong with it
     compiled: bool  # whether numba was loaded
 
 
 def alone(case: Case, peer: str, most_seconds: float) -> Alone:
-    """Run a competitor in a process of its own, and stop it after so many seconds of CPU."""
-    asked = json.dumps({"case": asdict(case), "peer": peer, "seconds": most_seconds})
+    """Run a competitor in a separate process, and stop it after a number of CPU seconds."""
+    request = json.dumps({"case": asdict(case), "peer": peer, "seconds": most_seconds})
     told = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed.alone", asked],
+        [sys.executable, "-m", "benchmarks.speed.alone", request],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -64,16 +64,16 @@ def alone(case: Case, peer: str, most_seconds: float) -> Alone:
 
 
 def streamed(case: Case) -> Focus:
-    """Learn from a generator of sets: one block of rows, moved for each set, so that drawing costs next to nothing."""
-    n_rows = case.n_rows // case.n_sets
+    """Learn from a generator of groups: one block of rows, moved for each group, so that drawing is cheap."""
+    n_rows = case.n_rows // case.n_groups
     block = sample(Case("block", n_rows, case.n_features, 1)).X
     moves = np.random.default_rng(0)
 
-    def sets() -> Iterator[Floats]:
-        for _ in range(case.n_sets):
+    def groups() -> Iterator[Floats]:
+        for _ in range(case.n_groups):
             yield block + moves.normal(size=case.n_features)
 
-    return Focus().fit_sets(sets())
+    return Focus().fit_groups(groups())
 
 
 def _run(case: Case, name: str, most_seconds: float) -> Alone:
@@ -91,12 +91,12 @@ def _run(case: Case, name: str, most_seconds: float) -> Alone:
     seconds, peak = time.process_time() - begun, _high_water() - mark
     note = "" if np.isfinite(found).all() else "its answer is not finite"
     _limit(None)
-    floor = np.nan if data is None else in_turn({FLOOR.name: lambda: FLOOR.learn(data)}, 2)[FLOOR.name].seconds
+    floor = np.nan if data is None else time_interleaved({FLOOR.name: lambda: FLOOR.learn(data)}, 2)[FLOOR.name].seconds
     return Alone(seconds, floor, peak, note, "numba" in sys.modules)
 
 
 def _limit(seconds: float | None) -> None:
-    """End this process after so much CPU time from now on; never, with None. Nobody catches the signal."""
+    """End this process after this CPU time from now on; never, with None. The signal is not handled."""
     signal.setitimer(signal.ITIMER_PROF, 0.0 if seconds is None else max(seconds, 1e-3))
 
 
@@ -120,9 +120,9 @@ def _high_water() -> float:
 
 
 def main() -> None:
-    asked = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     with threadpool_limits(1), np.errstate(all="ignore"):
-        found = _run(Case(**asked["case"]), asked["peer"], asked["seconds"])
+        found = _run(Case(**request["case"]), request["peer"], request["seconds"])
     print(json.dumps(found))
 
 

@@ -1,9 +1,9 @@
 """The cases: rows with a known distractor, float64, sorted by set, the same for everybody.
 
-    row = noise + mean of its set + amplitude · distractor
+    row = noise + mean of its group + amplitude · distractor
 
 The noise fades from feature to feature. Set means differ along every feature as much as the noise. A few orthonormal
-directions vary four times as much as the noise in every set, and no set mean moves along them.
+directions vary four times as much as the noise in every group, and no group mean moves along them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from undistract.arrays import Floats, Ints
+from undistract._arrays import Floats, Ints
 
 STRENGTH = 4.0  # standard deviation along a distractor; the noise has 1 at most
 BLOCK = 4096
@@ -20,18 +20,18 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Case:
-    """How many rows, features and sets, and which ratio of a fit to dsyrk we ask for."""
+    """How many rows, features and groups, and which ratio of a fit to dsyrk we ask for."""
 
     name: str
     n_rows: int
     n_features: int
-    n_sets: int
+    n_groups: int
     ask: float | None = None
     reduced: str = ""  # what is smaller than in the full case
 
     @property
     def n_distractors(self) -> int:
-        """How many directions distract: a few, more where features are more, and fewer than a set has rows."""
+        """How many directions distract: a few, more where features are more, and fewer than a group has rows."""
         return max(1, min(round(self.n_features**0.5 / 4), self.n_rows // 8))
 
     @property
@@ -42,12 +42,12 @@ class Case:
     @property
     def words(self) -> str:
         """Sizes as they are written in tables."""
-        return f"{self.n_rows} × {self.n_features}, {self.n_sets} sets"
+        return f"{self.n_rows} × {self.n_features}, {self.n_groups} groups"
 
     def with_rows(self, n_rows: int) -> Case:
-        """Return the case with fewer rows, as many in each set; there is no ask for it."""
-        n_sets = max(2, self.n_sets * n_rows // self.n_rows)
-        return replace(self, n_rows=n_rows, n_sets=n_sets, ask=None, reduced=f"rows, 1/{self.n_rows // n_rows}")
+        """Return the case with fewer rows, as many in each group; there is no ask for it."""
+        n_groups = max(2, self.n_groups * n_rows // self.n_rows)
+        return replace(self, n_rows=n_rows, n_groups=n_groups, ask=None, reduced=f"rows, 1/{self.n_rows // n_rows}")
 
 
 FULL = {
@@ -79,21 +79,21 @@ class Sample:
 
 def sample(case: Case, seed: int = 0) -> Sample:
     """Draw the rows of a case in place, block by block: drawing needs no more memory than they do."""
-    rng = np.random.default_rng([seed, case.n_rows, case.n_features, case.n_sets])
+    rng = np.random.default_rng([seed, case.n_rows, case.n_features, case.n_groups])
     scale = np.linspace(1.0, 0.5, case.n_features)  # (d,)
     directions = np.linalg.qr(rng.normal(size=(case.n_features, case.n_distractors)))[0].T  # (r, d)
-    labels = np.arange(case.n_rows) * case.n_sets // case.n_rows
+    labels = np.arange(case.n_rows) * case.n_groups // case.n_rows
     X = np.empty((case.n_rows, case.n_features))
     means = np.empty((0, case.n_features))
-    first = 0  # the set of means[0]
+    first = 0  # the group of means[0]
     for start in range(0, case.n_rows, BLOCK):
-        rows, sets = X[start : start + BLOCK], labels[start : start + BLOCK]
-        # Only the means that this block touches are held: at 1e5 sets they would be as large as the rows.
-        fresh = rng.normal(size=(sets[-1] + 1 - first - len(means), case.n_features)) * scale
-        means = np.concatenate([means, fresh - (fresh @ directions.T) @ directions])[sets[0] - first :]
-        first = int(sets[0])
+        rows, groups = X[start : start + BLOCK], labels[start : start + BLOCK]
+        # Only the means that this block touches are held: at 1e5 groups they would be as large as the rows.
+        fresh = rng.normal(size=(groups[-1] + 1 - first - len(means), case.n_features)) * scale
+        means = np.concatenate([means, fresh - (fresh @ directions.T) @ directions])[groups[0] - first :]
+        first = int(groups[0])
         rng.standard_normal(out=rows)
         rows *= scale
-        rows += means[sets - first]
+        rows += means[groups - first]
         rows += (STRENGTH * rng.normal(size=(len(rows), len(directions)))) @ directions
     return Sample(X, labels, directions)

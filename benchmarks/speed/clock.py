@@ -1,6 +1,6 @@
-"""The clock: everybody in turn, round by round, one BLAS thread, the least CPU time of each.
+"""The clock: all competitors interleaved, round by round, one BLAS thread, the least CPU time of each.
 
-On a machine that others use too, a single time says little. In one process and in turn all see the same neighbours,
+On a machine that others use too, a single time is unreliable. In one process and interleaved all see the same load,
 and the least time is the one that they disturbed least.
 """
 
@@ -21,8 +21,10 @@ class Timed(NamedTuple):
     n_rounds: int
 
 
-def in_turn(runs: Mapping[str, Callable[[], Any]], rounds: int, most_seconds: float = np.inf) -> dict[str, Timed]:
-    """Time each run in every round; no round begins after so many seconds of CPU, but for the first."""
+def time_interleaved(
+    runs: Mapping[str, Callable[[], Any]], rounds: int, most_seconds: float = np.inf
+) -> dict[str, Timed]:
+    """Time each run in every round; no round but the first begins after this number of CPU seconds."""
     best = {name: Timed(np.inf, 0) for name in runs}
     with threadpool_limits(1):
         begun = time.process_time()

@@ -10,14 +10,14 @@ import numpy as np
 
 from benchmarks.speed.alone import Alone, alone
 from benchmarks.speed.cases import ASK_WITH_NUMBA, Case, Sample, sample
-from benchmarks.speed.clock import Timed, in_turn
+from benchmarks.speed.clock import Timed, time_interleaved
 from benchmarks.speed.peers import FLOOR, OURS, PAPER, PAPER_CUSHION, PAPER_CUTOFF, PEERS, Peer
 from benchmarks.speed.plain import without_numba
 from benchmarks.speed.results import NONE, Result, result
 from undistract import Moments, Spectrum
-from undistract.algebra import Projection, cut
-from undistract.algebra.cushion import CUSHION
-from undistract.algebra.cutoff import needed
+from undistract.algebra import Projection, select_directions
+from undistract.algebra.selection import eigen_request
+from undistract.algebra.spectrum import DEFAULT_RIDGE
 
 WITHOUT_NUMBA = "Focus, numpy alone"
 ALWAYS = (FLOOR.name, OURS.name, PAPER.name)  # in every round, however slow
@@ -31,7 +31,7 @@ def fits(
     say: Callable[[str], None] = print,
     peers: Collection[Peer] = tuple(PEERS.values()),
 ) -> Iterator[Result]:
-    """Measure every competitor on a case: first each alone, for its memory; then all that are quick, in turn.
+    """Measure every competitor on a case: first each alone, for its memory; then all that are quick, interleaved.
 
     A rival that takes more than a quarter of the time it has is not run again. Its ratio is the one to dsyrk in its
     own process.
@@ -48,7 +48,7 @@ def fits(
     data = sample(case)
     quick = [name for name, one in found.items() if one.seconds <= (NO_LIMIT if name in ALWAYS else most_seconds / 4)]
     parts = _parts(data, with_paper=PAPER.name in quick)
-    times = in_turn({name: _learning(PEERS[name], data) for name in quick} | parts, rounds, 3 * most_seconds)
+    times = time_interleaved({name: _learning(PEERS[name], data) for name in quick} | parts, rounds, 3 * most_seconds)
     compiled = found[OURS.name].compiled
     if compiled and case.ask is not None and case.name == "F":
         case = replace(case, ask=ASK_WITH_NUMBA)
@@ -96,18 +96,20 @@ def _learning(peer: Peer, data: Sample) -> Callable[[], Any]:
 
 def _parts(data: Sample, with_paper: bool) -> dict[str, Callable[[], Any]]:
     """Our fit in steps, each from what the step before it made; all but the first for both settings."""
-    moments = Moments.of_labelled(data.X, data.labels)
-    steps: dict[str, Callable[[], Any]] = {"moments": lambda: Moments.of_labelled(data.X, data.labels)}
-    steps |= _solving(moments, "", CUSHION, "auto")
+    moments = Moments.from_labels(data.X, data.labels)
+    steps: dict[str, Callable[[], Any]] = {"moments": lambda: Moments.from_labels(data.X, data.labels)}
+    steps |= _solving(moments, "", DEFAULT_RIDGE, "auto")
     return steps | (_solving(moments, ", the paper's setting", PAPER_CUSHION, PAPER_CUTOFF) if with_paper else {})
 
 
-def _solving(moments: Moments, which: str, cushion: float, cutoff: float | str) -> dict[str, Callable[[], Any]]:
-    wanted = needed(cutoff, None)
-    spectrum = Spectrum.of(moments, cushion=cushion, wanted=wanted)
+def _solving(moments: Moments, which: str, ridge: float, cutoff: float | str) -> dict[str, Callable[[], Any]]:
+    wanted = eigen_request(cutoff, None)
+    spectrum = Spectrum.of(moments, ridge=ridge, request=wanted)
     return {
-        f"directions that may go{which}": lambda: Spectrum.of(moments, cushion=cushion, wanted=wanted),
-        f"all directions, on demand{which}": lambda: Spectrum.of(moments, cushion=cushion),
-        f"cut{which}": lambda: Projection.of(spectrum, cut(spectrum, cutoff=cutoff).n_removed),
-        f"basis, on demand{which}": lambda: Projection.of(spectrum, cut(spectrum, cutoff=cutoff).n_removed).complement,
+        f"directions that may go{which}": lambda: Spectrum.of(moments, ridge=ridge, request=wanted),
+        f"all directions, on demand{which}": lambda: Spectrum.of(moments, ridge=ridge),
+        f"cut{which}": lambda: Projection.of(spectrum, select_directions(spectrum, cutoff=cutoff).n_removed),
+        f"basis, on demand{which}": lambda: (
+            Projection.of(spectrum, select_directions(spectrum, cutoff=cutoff).n_removed).complement
+        ),
     }

@@ -1,4 +1,4 @@
-"""Growth: how the cost of a fit grows with rows, with features and with sets, and its memory with rows."""
+"""Growth: how the cost of a fit grows with rows, with features and with groups, and its memory with rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.speed.alone import STREAMED, alone
 from benchmarks.speed.cases import Case, sample
-from benchmarks.speed.clock import in_turn
+from benchmarks.speed.clock import time_interleaved
 from benchmarks.speed.peers import COVARIANCE, FLOOR, OURS
 from benchmarks.speed.results import Result, result
 
@@ -22,22 +22,22 @@ class Growth:
 
     rows: tuple[Case, ...]
     features: tuple[Case, ...]
-    sets: tuple[Case, ...]
+    groups: tuple[Case, ...]
     memory: tuple[Case, ...]
 
     def __iter__(self) -> Iterator[tuple[str, tuple[Case, ...]]]:
         """Give what is timed; memory is measured otherwise."""
-        return iter([("rows", self.rows), ("features", self.features), ("sets", self.sets)])
+        return iter([("rows", self.rows), ("features", self.features), ("groups", self.groups)])
 
 
 def growth(
-    rows: Sequence[int], features: Sequence[int], sets: Sequence[int], n_rows: int, d: int, streamed: Sequence[int]
+    rows: Sequence[int], features: Sequence[int], groups: Sequence[int], n_rows: int, d: int, streamed: Sequence[int]
 ) -> Growth:
-    """Choose sizes: n_rows and d where they stay; 100 rows in each set, but where the sets grow."""
+    """Choose sizes: n_rows and d where they stay; 100 rows in each group, but where the groups grow."""
     return Growth(
         tuple(Case("rows", n, d, n // 100) for n in rows),
         tuple(Case("features", n_rows // 25, each, n_rows // 2500) for each in features),
-        tuple(Case("sets", n_rows, d, n_sets) for n_sets in sets),
+        tuple(Case("groups", n_rows, d, n_groups) for n_groups in groups),
         tuple(Case("memory", n, 4 * d, n // 500) for n in streamed),
     )
 
@@ -61,11 +61,13 @@ FULL = growth(
 
 
 def grown(sizes: Growth, rounds: int) -> Iterator[Result]:
-    """Time dsyrk, ours and PCA while one size grows; then the memory of a stream of sets."""
+    """Time dsyrk, ours and PCA while one size grows; then the memory of a stream of groups."""
     for part, cases in sizes:
         for case in cases:
             data = sample(case)
-            times = in_turn({peer.name: lambda peer=peer, data=data: peer.learn(data) for peer in COMPARED}, rounds)
+            times = time_interleaved(
+                {peer.name: lambda peer=peer, data=data: peer.learn(data) for peer in COMPARED}, rounds
+            )
             for name, (seconds, n_rounds) in times.items():
                 ratios = {
                     "to_floor": seconds / times[FLOOR.name].seconds,
@@ -99,7 +101,7 @@ class Promise:
 def promises(results: Sequence[Result]) -> list[Promise]:
     """Say which promises about growth hold, for those parts that were measured."""
     ours = [one for one in results if one.name in (OURS.name, STREAMED)]
-    parts = {part: [one for one in ours if one.part == part] for part in ("rows", "sets", "memory")}
+    parts = {part: [one for one in ours if one.part == part] for part in ("rows", "groups", "memory")}
     made = []
     if len(parts["rows"]) > 1:
         value = slope(results, "rows", OURS.name)
@@ -108,10 +110,10 @@ def promises(results: Sequence[Result]) -> list[Promise]:
                 "time grows with rows, slope 1.0 ± 0.1", f"{value:.2f}{_late(parts['rows'])}", abs(value - 1) <= 0.1
             )
         )
-    if len(parts["sets"]) > 1:
-        times = [one.seconds for one in parts["sets"]]
-        value, fewest, most = max(times) / min(times), parts["sets"][0].sets, parts["sets"][-1].sets
-        words = f"time is flat from {fewest} to {most} sets, within 1.3×"
+    if len(parts["groups"]) > 1:
+        times = [one.seconds for one in parts["groups"]]
+        value, fewest, most = max(times) / min(times), parts["groups"][0].groups, parts["groups"][-1].groups
+        words = f"time is flat from {fewest} to {most} groups, within 1.3×"
         made.append(Promise(words, f"{value:.2f}×", value <= 1.3))
     for less, more in zip(parts["memory"], parts["memory"][1:], strict=False):
         value = more.peak / less.peak

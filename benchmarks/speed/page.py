@@ -26,15 +26,15 @@ def summary(results: Sequence[Result]) -> Table:
     rows = []
     for ours in (one for one in results if one.part == "fit" and one.name == OURS.name):
         others = {one.name: one for one in results if one.part == "fit" and one.case == ours.case}
-        asked = "–" if np.isnan(ours.ask) else f"≤ {ours.ask:g} {'✓' if ours.to_floor <= ours.ask else '✗'}"
-        size = f"{ours.case}: {ours.rows} × {ours.features}, {ours.sets}" + (" (reduced)" if ours.reduced else "")
-        rows.append((size, number(ours.to_floor), asked, *(_ratio(others.get(name)) for name in names)))
-    header = ("case: rows × features, sets", "Focus ÷ dsyrk", "asked", *(f"{name} ÷ Focus" for name in names))
+        arguments = "–" if np.isnan(ours.ask) else f"≤ {ours.ask:g} {'✓' if ours.to_floor <= ours.ask else '✗'}"
+        size = f"{ours.case}: {ours.rows} × {ours.features}, {ours.groups}" + (" (reduced)" if ours.reduced else "")
+        rows.append((size, number(ours.to_floor), arguments, *(_ratio(others.get(name)) for name in names)))
+    header = ("case: rows × features, groups", "Focus ÷ dsyrk", "arguments", *(f"{name} ÷ Focus" for name in names))
     return Table("Each case", header, rows)
 
 
 def losses(results: Sequence[Result]) -> str:
-    """Say in words where a rival is faster than ours."""
+    """Return a text that lists where another method is faster."""
     lost = [one for one in results if one.part == "fit" and one.name in {rival.name for rival in RIVALS}]
     lost = [one for one in lost if one.to_ours < 1]
     if not lost:
@@ -75,8 +75,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results" / "speed.csv")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
-    asked = parser.parse_args()
-    write_page(read(asked.results), asked.docs / "speed.md", asked.docs / "images" / "speed.png")
+    arguments = parser.parse_args()
+    write_page(read(arguments.results), arguments.docs / "speed.md", arguments.docs / "images" / "speed.png")
     print("Wrote the tables of speed.md and images/speed.png.")
 
 

@@ -19,7 +19,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from benchmarks.speed.cases import Case, Sample
 from benchmarks.speed.rca import relevant_components
 from undistract import Focus
-from undistract.arrays import Floats
+from undistract._arrays import Floats
 
 PAPER_CUSHION, PAPER_CUTOFF = 1e-8, 0.999
 MOST_MEMORY = 6000.0  # MB; a peer that must hold more is not started
@@ -32,7 +32,7 @@ class Peer:
     name: str
     learn: Callable[[Sample], Any]
     learned: Callable[[Any], Floats]  # the array that it found
-    n_squares: int = 0  # d × d matrices that it must hold, whatever the rows
+    n_squares: int = 0  # d × d matrices that it needs, for any number of rows
     most_seconds: float = np.inf
     wide: bool = False  # takes part only where features are more than rows
 
@@ -45,7 +45,7 @@ class Peer:
 def gram(data: Sample, *, small: bool = True) -> Floats:
     """Return one triangle of XᵀX, or the `small` XXᵀ where rows are fewer than features; the rows are not copied."""
     n_rows, n_features = data.X.shape
-    # X.T is in Fortran order as it lies; the transposed product reads the same memory.
+    # X.T is in Fortran order already; the transposed product reads the same memory.
     found: Floats = dsyrk(1.0, data.X.T, trans=int(small and n_rows < n_features))
     return found
 
@@ -53,8 +53,8 @@ def gram(data: Sample, *, small: bool = True) -> Floats:
 def focus(data: Sample, **settings: Any) -> Focus:
     """Fit ours."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # too few sets for so many features: true, and not the question here
-        return Focus(**settings).fit(data.X, sets=data.labels)
+        warnings.simplefilter("ignore")  # too few groups for so many features: true, but irrelevant here
+        return Focus(**settings).fit(data.X, groups=data.labels)
 
 
 def _principal(data: Sample, solver: str) -> PCA:
@@ -88,7 +88,7 @@ def _scalings(fitted: LinearDiscriminantAnalysis) -> Floats:
 FLOOR = Peer("dsyrk", gram, np.asarray)
 SQUARE = Peer("dsyrk, features × features", partial(gram, small=False), np.asarray, 2, wide=True)
 OURS = Peer("Focus", focus, _patterns)
-PAPER = Peer("Focus, the paper's setting", partial(focus, cushion=PAPER_CUSHION, cutoff=PAPER_CUTOFF), _patterns)
+PAPER = Peer("Focus, the paper's setting", partial(focus, ridge=PAPER_CUSHION, cutoff=PAPER_CUTOFF), _patterns)
 COVARIANCE = Peer("PCA, covariance_eigh", partial(_principal, solver="covariance_eigh"), _components, 3)
 RIVALS = (
     COVARIANCE,

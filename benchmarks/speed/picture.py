@@ -1,4 +1,4 @@
-"""The picture: how the cost of a fit grows with rows, features and sets, on log-log axes with fitted slopes."""
+"""The picture: how the cost of a fit grows with rows, features and groups, on log-log axes with fitted slopes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from benchmarks.speed.growth import slope
 from benchmarks.speed.peers import COVARIANCE, FLOOR, OURS
 from benchmarks.speed.results import Result
-from undistract.report.plots import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
+from undistract.report.figures import AMBER, BLUE, FAINT, GREY, INK, LABEL_SIZE, draw_title, new_figure, tidy
 
 TITLES = {
     "rows": "More rows",
     "features": "More features",
-    "sets": "More sets of as many rows in all",
+    "groups": "More groups of as many rows in all",
 }
 LOOKS = {OURS.name: (AMBER, "o", 2.4), FLOOR.name: (GREY, "s", 1.6), COVARIANCE.name: (BLUE, "^", 1.6)}
 
@@ -29,8 +29,8 @@ def draw(results: Sequence[Result], path: Path) -> None:
 
 
 def _panel(axes: object, found: list[Result], part: str) -> None:
-    fixed = {"rows": "{0.features} features, 100 rows in a set", "features": "{0.rows} rows, {0.sets} sets",
-             "sets": "{0.rows} rows, {0.features} features"}[part].format(found[0])  # fmt: skip
+    fixed = {"rows": "{0.features} features, 100 rows in a group", "features": "{0.rows} rows, {0.groups} groups",
+             "groups": "{0.rows} rows, {0.features} features"}[part].format(found[0])  # fmt: skip
     for name, (colours, marker, width) in LOOKS.items():
         points = [(getattr(one, part), one.seconds) for one in found if one.name == name]
         label = f"{name}, slope {slope(found, part, name):.2f}"
@@ -39,7 +39,7 @@ def _panel(axes: object, found: list[Result], part: str) -> None:
     low, high = axes.get_ylim()
     if high / low < 10:  # what is flat shall look so
         low, high = low / 5, high * 2
-    axes.set_ylim(low, high * (high / low) ** 0.35)  # room for the words
+    axes.set_ylim(low, high * (high / low) ** 0.35)  # space for the labels
     axes.set_xlabel(f"{part} ({fixed})", fontsize=LABEL_SIZE, color=INK)
     if part == "rows":
         axes.set_ylabel("CPU seconds of a fit, one thread", fontsize=LABEL_SIZE, color=INK)

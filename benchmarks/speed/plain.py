@@ -1,4 +1,4 @@
-"""Our fit without compiled code, against dsyrk, in a process of its own: numba is chosen when a process starts.
+"""Our fit without compiled code, against dsyrk, in a separate process: numba is chosen when a process starts.
 
 UNDISTRACT_NUMBA=0 python -m benchmarks.speed.plain '{"case": {...}, "rounds": 3}'
 """
@@ -13,15 +13,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.speed.cases import TINY, Case, sample
-from benchmarks.speed.clock import Timed, in_turn
+from benchmarks.speed.clock import Timed, time_interleaved
 from benchmarks.speed.peers import FLOOR, OURS
 
 
 def without_numba(case: Case, rounds: int) -> dict[str, Timed]:
-    """Time dsyrk and our fit in turn where numba is turned off."""
-    asked = json.dumps({"case": asdict(case), "rounds": rounds})
+    """Time dsyrk and our fit, interleaved, with numba turned off."""
+    request = json.dumps({"case": asdict(case), "rounds": rounds})
     told = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed.plain", asked],
+        [sys.executable, "-m", "benchmarks.speed.plain", request],
         cwd=Path(__file__).parents[2],
         env=os.environ | {"UNDISTRACT_NUMBA": "0"},
         capture_output=True,
@@ -32,11 +32,11 @@ def without_numba(case: Case, rounds: int) -> dict[str, Timed]:
 
 
 def main() -> None:
-    asked = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     OURS.learn(sample(TINY))
-    data = sample(Case(**asked["case"]))
+    data = sample(Case(**request["case"]))
     runs = {peer.name: lambda peer=peer: peer.learn(data) for peer in (FLOOR, OURS)}
-    print(json.dumps(in_turn(runs, asked["rounds"])))
+    print(json.dumps(time_interleaved(runs, request["rounds"])))
 
 
 if __name__ == "__main__":

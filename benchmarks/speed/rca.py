@@ -1,4 +1,4 @@
-"""Relevant component analysis by metric-learn, beside a scikit-learn that has renamed an argument.
+"""Relevant component analysis by metric-learn, adapted to a scikit-learn that renamed an argument.
 
 metric-learn 0.7 hands ``force_all_finite`` to scikit-learn's checks. scikit-learn 1.9 knows it only as
 ``ensure_all_finite``, so `fit` fails before it reads a row. The one place that calls them for RCA is `_prepare_inputs`:
@@ -11,12 +11,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_X_y
 
-from undistract.extras import need
+from undistract._optional import import_optional
 
 
 def relevant_components() -> Any:
-    """Return metric-learn's RCA, not fitted; only `fit` is mended."""
-    library = need("metric_learn", extra="bench", to="The benchmark against RCA")
+    """Return metric-learn's RCA, not fitted; only `fit` is fixed."""
+    library = import_optional("metric_learn", extra="bench", to="The benchmark against RCA")
 
     class RCA(library.RCA):  # type: ignore[misc, name-defined]
         def _prepare_inputs(self, X: Any, y: Any, **_: Any) -> Any:

@@ -19,30 +19,30 @@ NONE = float("nan")
 class Result:
     """How long one thing took, and how much memory."""
 
-    part: str  # "fit", "parts", "transform", "update", or what grows: "rows", "features", "sets", "memory"
+    part: str  # "fit", "parts", "transform", "update", or what grows: "rows", "features", "groups", "memory"
     case: str
     rows: int
     features: int
-    sets: int
+    groups: int
     reduced: str  # what is smaller than in the full case
     name: str
     seconds: float = NONE  # least CPU time
     to_floor: float = NONE  # ÷ dsyrk (fits and their parts), gemm (transform), full fit (update)
     to_ours: float = NONE  # ÷ Focus
-    ask: float = NONE  # what to_floor is asked to be at most
+    ask: float = NONE  # upper target of to_floor
     rounds: int = 0
-    peak: float = NONE  # MB beside the rows
+    peak: float = NONE  # MB in addition to the rows
     squares: float = NONE  # the same in d × d matrices
     note: str = ""
 
 
 def result(part: str, case: Case, name: str, **found: float | int | str) -> Result:
     """Make a result of a case."""
-    return Result(part, case.name, case.n_rows, case.n_features, case.n_sets, case.reduced, name, **found)  # type: ignore[arg-type]
+    return Result(part, case.name, case.n_rows, case.n_features, case.n_groups, case.reduced, name, **found)  # type: ignore[arg-type]
 
 
 def write(path: Path, results: Iterable[Result]) -> None:
-    """Write all results; numbers with four digits, nothing where there is no number."""
+    """Write all results; numbers with four digits, empty if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.DictWriter(file, [field.name for field in fields(Result)], lineterminator="\n")
@@ -59,7 +59,7 @@ def read(path: Path) -> list[Result]:
         lines = csv.DictReader(file)
         if lines.fieldnames != names:
             raise InputError(
-                f"{path.name} has the columns {lines.fieldnames}; expected {names}. Run the benchmark anew."
+                f"{path.name} has the columns {lines.fieldnames}; expected {names}. Run the benchmark again."
             )
         return [
             Result(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Result)})

@@ -3,7 +3,7 @@
     python -m benchmarks.speed.run [--full] [--cases A B] [--rounds 3] [--patience 10] [--save out/speed.csv] [--keep]
                                    [--plot out/speed.png]
 
-Minutes at reduced sizes; with --full the sizes of every case as they are asked for, and more patience with rivals.
+Minutes at reduced sizes; with --full the sizes of every case as they are arguments for, and more patience with rivals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.speed.table import plain, tables
 
 OTHERS = ("transform", "update", "growth")
 FITS = ("fit", "parts")
-ORDER = (FITS[0], *OTHERS[:2], "rows", "features", "sets", "memory")
+ORDER = (FITS[0], *OTHERS[:2], "rows", "features", "groups", "memory")
 # CPU seconds after which a rival is stopped.
 PATIENCE = {False: 10.0, True: 150.0}
 
@@ -45,8 +45,8 @@ def measure(
 
 def joined(before: Sequence[Result], new: Sequence[Result]) -> list[Result]:
     """Put what is new in the place of what was known of the same case; the order is that of a whole run."""
-    anew = {_group(one) for one in new}
-    both = [one for one in before if _group(one) not in anew] + list(new)
+    measured_again = {_group(result) for result in new}
+    both = [result for result in before if _group(result) not in measured_again] + list(new)
     return sorted(both, key=lambda one: (ORDER.index(_group(one)[0]), one.case if one.part in FITS else ""))
 
 
@@ -66,23 +66,26 @@ def main() -> None:
     parser.add_argument("--save", type=Path, default=Path("out/speed.csv"))
     parser.add_argument("--keep", action="store_true", help="keep what the file holds of other cases")
     parser.add_argument("--plot", type=Path, help="draw how cost grows; needs growth among the cases")
-    asked = parser.parse_args()
-    if asked.plot and "growth" not in asked.cases:
+    arguments = parser.parse_args()
+    if arguments.plot and "growth" not in arguments.cases:
         parser.error("--plot draws growth, which is not among the cases")
     begun = time.monotonic()
-    before = read(asked.save) if asked.keep and asked.save.exists() else []
+    before = read(arguments.save) if arguments.keep and arguments.save.exists() else []
     results: list[Result] = []
     for one in measure(
-        asked.cases, full=asked.full, rounds=asked.rounds, patience=asked.patience or PATIENCE[asked.full]
+        arguments.cases,
+        full=arguments.full,
+        rounds=arguments.rounds,
+        patience=arguments.patience or PATIENCE[arguments.full],
     ):
         results.append(one)
-        write(asked.save, joined(before, results))  # a run that is stopped leaves what it found
+        write(arguments.save, joined(before, results))  # a run that is stopped leaves what it found
     for table in tables(results):
         print(f"\n{plain(table)}")
-    if asked.plot:
-        asked.plot.parent.mkdir(parents=True, exist_ok=True)
-        draw(results, asked.plot)
-    print(f"\nSaved {asked.save} after {(time.monotonic() - begun) / 60:.1f} minutes.")
+    if arguments.plot:
+        arguments.plot.parent.mkdir(parents=True, exist_ok=True)
+        draw(results, arguments.plot)
+    print(f"\nSaved {arguments.save} after {(time.monotonic() - begun) / 60:.1f} minutes.")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from benchmarks.speed.growth import COMPARED, promises
 from benchmarks.speed.peers import OURS
 from benchmarks.speed.results import NONE, Result
 
-# A matrix of so few features is nothing beside the rest.
+# A matrix of few features is negligible.
 FEW = 300
 
 
@@ -35,7 +35,7 @@ def tables(results: Sequence[Result]) -> list[Table]:
     ):
         for _, found in _by_case(results, part):
             made.append(_steps(list(found), floor, title))
-    grown = [one for one in results if one.part in ("rows", "features", "sets", "memory")]
+    grown = [one for one in results if one.part in ("rows", "features", "groups", "memory")]
     return made + ([_growth(grown), _promises(grown)] if grown else [])
 
 
@@ -59,7 +59,7 @@ def markdown(table: Table) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number, or a dash where there is none."""
+    """Write a number, or a dash if there is none."""
     if np.isnan(value):
         return "–"
     return f"{value:.{digits}f}" if value >= 0.1 or value == 0 or digits == 0 else f"{value:.2g}"
@@ -67,11 +67,11 @@ def number(value: float, digits: int = 2) -> str:
 
 def _by_case(results: Sequence[Result], *parts: str) -> Iterable[tuple[object, Iterable[Result]]]:
     some = [one for one in results if one.part in parts]
-    return groupby(some, key=lambda one: (one.case, one.rows, one.features, one.sets))
+    return groupby(some, key=lambda one: (one.case, one.rows, one.features, one.groups))
 
 
 def _title(one: Result) -> str:
-    words = Case(one.case, one.rows, one.features, one.sets).words
+    words = Case(one.case, one.rows, one.features, one.groups).words
     return words + (f" (reduced: {one.reduced})" if one.reduced else "")
 
 
@@ -121,12 +121,12 @@ def _growth(grown: list[Result]) -> Table:
         ratio = one[OURS.name].to_floor if OURS.name in one else NONE
         memory = f"{streamed.peak:.0f} MB streamed in {number(streamed.seconds)} s" if streamed else ""
         rows.append((part, *map(str, sizes), *seconds, number(ratio), memory))
-    header = ("growing", "rows", "features", "sets", *(f"{name}, s" for name in names), "Focus ÷ dsyrk", "peak")
+    header = ("growing", "rows", "features", "groups", *(f"{name}, s" for name in names), "Focus ÷ dsyrk", "peak")
     return Table("Growth", header, rows)
 
 
 def _by_size(grown: list[Result]) -> Iterable[tuple[tuple[str, int, int, int], Iterable[Result]]]:
-    return groupby(grown, key=lambda one: (one.part, one.rows, one.features, one.sets))
+    return groupby(grown, key=lambda one: (one.part, one.rows, one.features, one.groups))
 
 
 def _promises(grown: list[Result]) -> Table:

@@ -1,16 +1,17 @@
-"""The demo: learn from digits under light what to ignore, then find the digits that do not belong.
+"""The demo: learn what to ignore from digits under changing light, then from video clips, and find the anomalies.
 
-    training sets ─► Focus ─► test rows without light ─► any detector ─► alarms
+    training groups ─► Focus ─► test rows without light ─► any detector ─► alarms
+    calm/*.mp4 ─► learn ─► calm.focus        match.mp4 ─► score ─► match.scores ─► match-scored.mp4, clip.html
 
-Three detectors look at the test set three times: as it is, through FOCUS, and as it would be had no light ever fallen
-on it (the oracle, which nobody has in practice).
+Three detectors score three versions of the test digits: the original, the rows after FOCUS, and the rows without light
+(the oracle, which is not available in practice).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +20,16 @@ from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
-from undistract.arrays import Floats
-from undistract.detect import NearestDetector, detector, quality
-from undistract.errors import EvidenceWarning
+from undistract._arrays import Floats
+from undistract.datasets import IlluminationExperiment, make_illuminated_digits
+from undistract.datasets.synthetic import make_illuminated_clip
+from undistract.detect import FocusDetector, NearestDetector, as_detector, quality
 from undistract.focus import Focus
-from undistract.sets import UnderLight, digits_under_light
+from undistract.pipeline import Model, ReadOptions, ScoreResult, learn, read_sources, render, score, write_report
+from undistract.report.video import write_clip
+from undistract.sources.source import Source
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
     from rich.table import Table
 
@@ -36,26 +38,29 @@ NEIGHBOURS = "10 nearest neighbours"
 NAMES = ("zeros", "ones", "twos", "threes", "fours", "fives", "sixes", "sevens", "eights", "nines")
 
 
-# Each is fitted on the very rows it scores: the test set itself says what is usual there.
+# Each detector is fitted on the rows that it scores: most of them are normal.
 DETECTORS: Mapping[str, Any] = {
     NEIGHBOURS: NearestDetector(n_neighbors=10),
     "Local outlier factor": LocalOutlierFactor(n_neighbors=20),
     "Isolation forest": IsolationForest(random_state=0),
 }
+# Of the clips:
+N_CLIPS = 20
+FEATURES = "pixels(size=12x8)"
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one detector said about one version of the test rows."""
+    """The result of one detector on one version of the test rows."""
 
-    scores: Floats  # (n,) high is strange
+    scores: Floats  # (n,) higher is more anomalous
     average_precision: float
-    false_alarms: int  # normal rows among the k highest scores, where k anomalies are hidden
+    false_alarms: int  # normal rows among the k highest scores, for k hidden anomalies
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One detector on the rows as they are, through FOCUS, and without light."""
+    """One detector on the original rows, after FOCUS, and without light."""
 
     detector: str
     raw: Outcome
@@ -65,20 +70,20 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """Everything that the demo saw and found."""
+    """The data, the fitted Focus, and the results of all detectors."""
 
     seed: int
-    digits: UnderLight[int]
+    digits: IlluminationExperiment[int]
     focus: Focus
     comparisons: tuple[Comparison, ...]  # one per detector
 
     def comparison(self, detector: str) -> Comparison:
-        """Return what one detector found."""
-        return next(one for one in self.comparisons if one.detector == detector)
+        """Return the results of one detector."""
+        return next(comparison for comparison in self.comparisons if comparison.detector == detector)
 
 
 def run_demo(seed: int = 0) -> Demo:
-    """Learn from the training sets, and score the test set before and after.
+    """Fit Focus on the training groups, and score the test rows before and after.
 
     Examples
     --------
@@ -89,62 +94,61 @@ def run_demo(seed: int = 0) -> Demo:
     >>> neighbours.focus.average_precision > neighbours.raw.average_precision
     True
     """
-    digits = digits_under_light(seed=seed)
+    digits = make_illuminated_digits(seed=seed)
     focus = Focus()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EvidenceWarning)  # describe() tells the same
-        focus.fit_sets(digits.training)
+    focus.fit_groups(digits.training)
     comparisons = tuple(compare(name, digits, focus) for name in DETECTORS)
     return Demo(seed, digits, focus, comparisons)
 
 
-def compare(name: str, digits: UnderLight[int], focus: Focus) -> Comparison:
-    """Let one detector look at the test set as it is, through FOCUS, and without light."""
+def compare(name: str, digits: IlluminationExperiment[int], focus: Focus) -> Comparison:
+    """Score the original test rows, those after FOCUS, and those without light with one detector."""
     versions = (digits.test, focus.transform(digits.test), digits.clean)
     return Comparison(name, *(_outcome(name, rows, digits.is_anomaly) for rows in versions))
 
 
 def _outcome(name: str, rows: Floats, is_anomaly: npt.NDArray[np.bool_]) -> Outcome:
-    scores = clone(detector(DETECTORS[name])).fit(rows).scores_
+    scores = clone(as_detector(DETECTORS[name])).fit(rows).scores_
     n_hidden = int(is_anomaly.sum())
-    found = quality(scores, is_anomaly, k=n_hidden)
-    return Outcome(scores, found.average_precision, round(n_hidden * (1 - found.precision_at_k)))
+    measured = quality(scores, is_anomaly, k=n_hidden)
+    return Outcome(scores, measured.average_precision, round(n_hidden * (1 - measured.precision_at_k)))
 
 
-def tell(demo: Demo, console: Console) -> None:
-    """Print the story: what was learned, what was hidden, who found it."""
+def print_demo(demo: Demo, console: Console) -> None:
+    """Print the data, what Focus learned, and the results of the detectors."""
     digits = demo.digits
     n_hidden = int(digits.is_anomaly.sum())
-    normal, odd = NAMES[digits.normal], NAMES[digits.odd]
-    seen = ", ".join(str(digit) for digit in range(10) if digit not in (digits.normal, digits.odd))
+    training = ", ".join(str(digit) for digit in range(10) if digit not in (digits.normal, digits.odd))
     console.print(
-        f"Training: {len(digits.training)} sets of scanned digits ({seen}; turned and mirrored), light on half of the "
-        "images. Nothing is labelled.\n"
-        f"Test: {len(digits.test) - n_hidden} {normal} with {n_hidden} {odd} hidden among them, light on "
-        f"{digits.is_lit.sum()} images. No set ever showed either digit.\n",
+        f"Training: {len(digits.training)} groups of scanned digits ({training}; rotated and mirrored), with light on "
+        "half of the images. There are no labels.\n"
+        f"Test: {len(digits.test) - n_hidden} {NAMES[digits.normal]} with {n_hidden} {NAMES[digits.odd]} hidden among "
+        f"them, light on {digits.is_lit.sum()} images. Neither digit occurs in the training data.\n",
         highlight=False,
     )
-    console.print(demo.focus.describe(), markup=False, highlight=False)
+    console.print(str(demo.focus.summary()), markup=False, highlight=False)
     console.print()
     console.print(table(demo))
 
 
 def table(demo: Demo) -> Table:
-    """Lay out who found what: average precision, and false alarms among the strongest."""
+    """Return a table with the average precision and the false alarms of each detector."""
     from rich.table import Table
 
-    n_rows, n_hidden = len(demo.digits.test), int(demo.digits.is_anomaly.sum())
+    n_rows = len(demo.digits.test)
+    n_hidden = int(demo.digits.is_anomaly.sum())
     grid = Table(
-        title=f"Average precision, and false alarms among the {n_hidden} strongest",
-        caption=f"1.00 is perfect, chance {n_hidden / n_rows:.2f}. Each detector is fitted on the test set.",
+        title=f"Average precision, and false alarms among the {n_hidden} highest scores",
+        caption=f"1.00 is perfect, chance is {n_hidden / n_rows:.2f}. Each detector is fitted on the test rows.",
         title_justify="left",
         caption_justify="left",
     )
     grid.add_column("detector")
-    for heading in ("as it is", "with FOCUS", "had no light fallen"):
+    for heading in ("original", "with FOCUS", "without light (oracle)"):
         grid.add_column(heading, justify="right")
-    for one in demo.comparisons:
-        grid.add_row(one.detector, *(_cell(outcome) for outcome in (one.raw, one.focus, one.clean)))
+    for comparison in demo.comparisons:
+        outcomes = (comparison.raw, comparison.focus, comparison.clean)
+        grid.add_row(comparison.detector, *(_cell(outcome) for outcome in outcomes))
     return grid
 
 
@@ -152,14 +156,77 @@ def _cell(outcome: Outcome) -> str:
     return f"{outcome.average_precision:.2f}, {outcome.false_alarms} false"
 
 
-def save_picture(demo: Demo, path: Path) -> None:
-    """Draw the demo in one picture: what was learned, what it does to images, and to alarms."""
-    from undistract.report.demo_picture import demo_picture
-    from undistract.report.plots import save_figure
+def save_demo_figure(demo: Demo, path: Path) -> None:
+    """Draw the demo as one figure: what was learned, and its effect on images and alarms."""
+    from undistract.report.demo_figure import demo_figure
+    from undistract.report.figures import save_figure
 
-    found = demo.comparison(NEIGHBOURS)
+    comparison = demo.comparison(NEIGHBOURS)
     digits = demo.digits
-    picture = demo_picture(
-        demo.focus, digits, found.raw.scores, found.focus.scores, NAMES[digits.normal], NAMES[digits.odd]
+    figure = demo_figure(
+        demo.focus, digits, comparison.raw.scores, comparison.focus.scores, NAMES[digits.normal], NAMES[digits.odd]
     )
-    save_figure(picture, path)
+    save_figure(figure, path)
+
+
+def report_digits(demo: Demo, path: Path) -> Path:
+    """Write the report on the digits. The detector is fitted on the test rows."""
+    training = demo.digits.training
+    rows = np.concatenate([group.rows for group in training])
+    names = np.repeat([str(group.name) for group in training], [len(group) for group in training])
+    after, before = (FocusDetector(focus, adapt=True).fit(rows, groups=names) for focus in (Focus(), Focus(n_remove=0)))
+    model = Model(after, before, before.threshold_, image_shape=(8, 8))
+    test = [Source("fives", demo.digits.test, origin="scikit-learn's digits, with light")]
+    return write_report(path, model, score(test, model), sources=test, title="Fives, with fours hidden among them")
+
+
+@dataclass(frozen=True, eq=False)
+class ClipDemo:
+    """The model of the normal clips, and the scores of the clip with a stranger."""
+
+    model: Model
+    scored: ScoreResult
+    is_strange: np.ndarray[tuple[int], np.dtype[np.bool_]]  # (n,) frames that show the stranger
+    rendered: Path
+
+    def frames_that_alarm(self) -> dict[str, tuple[int, int]]:
+        """Count the frames that alarm, before and after: those with the stranger, and the others."""
+        clip = self.scored.sources[0]
+        runs = {"before": (self.scored.baseline_threshold, clip.before), "after": (self.scored.threshold, clip.after)}
+        counts = {}
+        for name, (threshold, scores) in runs.items():
+            if threshold is not None and scores is not None:
+                alarms = threshold.alarms(scores)
+                counts[name] = int((alarms & self.is_strange).sum()), int((alarms & ~self.is_strange).sum())
+        return counts
+
+
+def run_clip_demo(folder: Path, seed: int = 0) -> ClipDemo:
+    """Generate clips in a folder, learn from the normal ones, score the other, and render its scores.
+
+    Needs the extra ``video``.
+
+    Examples
+    --------
+    >>> demo = run_clip_demo(Path("undistract-demo"))  # doctest: +SKIP
+    """
+    calm, match = folder / "calm", folder / "match.mp4"
+    calm.mkdir(parents=True, exist_ok=True)
+    for number in range(1, N_CLIPS + 1):
+        write_clip(calm / f"clip{number}.mp4", make_illuminated_clip(seed=1000 * seed + number))
+    write_clip(match, make_illuminated_clip(seed=1000 * seed, stranger=True))
+    # The same seed without the stranger: the stranger is visible in the frames that differ.
+    differs = make_illuminated_clip(seed=1000 * seed) != make_illuminated_clip(seed=1000 * seed, stranger=True)
+    reading = ReadOptions(features=FEATURES)
+    model = learn(read_sources(calm, reading), reading=reading)
+    model.save(folder / "calm.focus")
+    scored = score(read_sources(match, reading), model)
+    scored.save(folder / "match.scores")
+    return ClipDemo(model, scored, differs.any(axis=(1, 2, 3)), render(scored, folder / "match-scored.mp4"))
+
+
+def report_clip(demo: ClipDemo, path: Path) -> Path:
+    """Write the report on the clip."""
+    sources = read_sources([scores.source for scores in demo.scored if scores.source], demo.model.reading)
+    title = "Dots under changing light, and a stranger"
+    return write_report(path, demo.model, demo.scored, sources=sources, title=title)

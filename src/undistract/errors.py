@@ -1,10 +1,10 @@
-"""What we say when something given to us cannot be used, or should not be trusted too far."""
+"""Errors and warnings of this package."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Something given cannot be used: the message says what was found, what was expected, what to do next.
+    """Invalid input. The message names what was found, what was expected and what to do next.
 
     Examples
     --------
@@ -12,16 +12,16 @@ class InputError(ValueError):
     >>> Spectrum.of(Moments.of([[[1.0, 2.0], [2.0, 1.0]]]))
     Traceback (most recent call last):
     ...
-    undistract.errors.InputError: 1 set cannot show what tells sets apart...
+    undistract.errors.InputError: 1 group cannot show how groups differ...
     """
 
 
 class DownloadError(InputError):
-    """Data could not be fetched: the message says from where, why, and how to go on without a connection."""
+    """A download failed. The message names the address, the reason and how to continue offline."""
 
 
 class FileError(InputError):
-    """A file cannot be read or written: the message says which, what is wrong with it, and what to do next.
+    """A file cannot be read or written. The message names the file, the problem and what to do next.
 
     Examples
     --------
@@ -32,16 +32,14 @@ class FileError(InputError):
     undistract.errors.FileError: There is no file no-such.focus. Is the path right?
     """
 
-    status = 507  # over HTTP: not the caller's fault, and to be sent again
-
 
 class ClusterError(InputError):
-    """A cluster did not do its work: the message says what happened, and how to go on.
+    """A cluster failed. The message describes what happened and how to continue.
 
     Examples
     --------
-    >>> from undistract.parallel import opened_cluster
-    >>> with opened_cluster("tcp://127.0.0.1:1"):  # doctest: +SKIP
+    >>> from undistract.parallel import open_cluster
+    >>> with open_cluster("tcp://127.0.0.1:1"):  # doctest: +SKIP
     ...     pass
     Traceback (most recent call last):
     ...
@@ -50,8 +48,8 @@ class ClusterError(InputError):
 
 
 class EvidenceWarning(UserWarning):
-    """The answer stands on thin evidence: the message gives the numbers and says what would help."""
+    """The evidence for a result is weak. The message gives the numbers and suggests a remedy."""
 
 
-class NoSetsWarning(UserWarning):
-    """`Focus` was fitted without `sets`, so it knows nothing to ignore and removes nothing."""
+class NoGroupsWarning(UserWarning):
+    """`Focus` was fitted without `groups`, so it cannot learn what to ignore and removes nothing."""

@@ -1,3 +1,3 @@
-"""The version of this package, where every room can read it."""
+"""The version of this package, in a module without imports."""
 
 __version__ = "0.1.0"

@@ -1,15 +1,15 @@
-"""The general formulation: a finite choice of functions, and option 1 of the paper as a limit."""
+"""`rank_functions`: the general formulation of the paper, and its option 1 as a limit."""
 
 import numpy as np
 import pytest
 
-from undistract import InputError, Moments, SetMoments, Spectrum, rank_functions
+from undistract import GroupMoments, InputError, Moments, Spectrum, rank_functions
 
 RNG = np.random.default_rng(0)
 SETS = {m: RNG.normal([3 * m, 1.0, -1.0], [2.0, 1.0, 0.0], size=(100, 3)) for m in range(1, 11)}
 
 
-def test_functions_are_ranked_by_how_distracting_they_are():
+def test_functions_are_ranked_by_distraction():
     ranked = rank_functions(
         {
             "constant": lambda x: x[:, 2],
@@ -19,74 +19,74 @@ def test_functions_are_ranked_by_how_distracting_they_are():
         },
         SETS,
     )
-    assert {one.name for one in ranked[:2]} == {"distracting", "squared"}  # nonlinear ones are welcome
-    assert [one.name for one in ranked[2:]] == ["descriptive", "constant"]
+    assert {function.name for function in ranked[:2]} == {"distracting", "squared"}  # nonlinear functions work too
+    assert [function.name for function in ranked[2:]] == ["descriptive", "constant"]
     assert ranked[-1].distraction == 0
 
 
-def test_the_losses_are_the_paper_s_mean_squared_distances():
+def test_losses_are_mean_squared_distances():
     small = {name: rows[:6] for name, rows in SETS.items()}
-    (one,) = rank_functions([np.tanh], small)
+    (function,) = rank_functions([np.tanh], small)
     values = [np.tanh(rows) for rows in small.values()]
     within = np.mean([np.mean([np.sum((a - b) ** 2) for a in v for b in v]) for v in values])
     everything = np.vstack(values)
     total = np.mean([np.sum((a - b) ** 2) for a in everything for b in everything])
-    assert (one.within, one.total) == pytest.approx((within, total))
+    assert (function.within, function.total) == pytest.approx((within, total))
 
 
-def test_linear_functions_are_read_off_the_moments():
+def test_linear_functions_agree_with_the_moments():
     moments = Moments.of(SETS)
     w = np.array([0.3, -1.0, 2.0])
-    (one,) = rank_functions({"w": lambda x: x @ w}, SETS)
-    assert one.within == pytest.approx(2 * w @ moments.within @ w)
-    assert one.distraction == pytest.approx(w @ moments.within @ w / (w @ moments.total @ w))
+    (function,) = rank_functions({"w": lambda x: x @ w}, SETS)
+    assert function.within == pytest.approx(2 * w @ moments.within @ w)
+    assert function.distraction == pytest.approx(w @ moments.within @ w / (w @ moments.total @ w))
 
 
-def test_a_function_that_loses_rows_is_refused_by_name():
-    with pytest.raises(InputError, match="'halved' turned 100 rows into shape"):
+def test_error_names_the_function_with_missing_rows():
+    with pytest.raises(InputError, match="'halved' must return one value or row per input row"):
         rank_functions({"halved": lambda x: x[::2]}, SETS)
 
 
-def test_a_cushion_is_added_to_the_loss_of_all_rows():
-    sets = {"a": [[0.0], [2.0]], "b": [[4.0], [6.0]]}  # within 1, total 5: twice that as mean squared distances
-    for cushion, expected in ((0.0, 0.2), (10.0, 0.1)):
-        (one,) = rank_functions([np.asarray], sets, cushion=cushion)
-        assert (one.name, one.within, one.total) == ("0: asarray", 2.0, 10.0)
-        assert one.distraction == pytest.approx(expected)
-    (small,) = rank_functions([np.asarray], {name: 0.01 * np.array(rows) for name, rows in sets.items()})
+def test_cushion_is_added_to_the_total_loss():
+    groups = {"a": [[0.0], [2.0]], "b": [[4.0], [6.0]]}  # within 1, total 5; mean squared distances are twice as large
+    for ridge, expected in ((0.0, 0.2), (10.0, 0.1)):
+        (function,) = rank_functions([np.asarray], groups, ridge=ridge)
+        assert (function.name, function.within, function.total) == ("0: asarray", 2.0, 10.0)
+        assert function.distraction == pytest.approx(expected)
+    (small,) = rank_functions([np.asarray], {name: 0.01 * np.array(rows) for name, rows in groups.items()})
     assert (small.total, small.distraction) == pytest.approx((1e-3, 0.2))
-    (nothing,) = rank_functions({"nothing": lambda x: 0 * x}, sets)
-    assert nothing.distraction == 0.0
+    (constant,) = rank_functions({"constant": lambda x: 0 * x}, groups)
+    assert constant.distraction == 0.0
 
 
-def test_a_function_may_give_one_value_or_a_row_for_each_and_nothing_else():
-    sets = {"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 2))}
-    assert len(rank_functions([lambda x: x, lambda x: x[:, 0]], sets)) == 2
+def test_function_returns_a_value_or_a_row_per_row():
+    groups = {"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 2))}
+    assert len(rank_functions([lambda x: x, lambda x: x[:, 0]], groups)) == 2
     for wrong in (lambda x: x[:, :, None], lambda x: x[0, 0], lambda x: x[1:]):
-        with pytest.raises(InputError, match="expected one value or row for each"):
-            rank_functions({"wrong": wrong}, sets)
+        with pytest.raises(InputError, match="must return one value or row per input row"):
+            rank_functions({"wrong": wrong}, groups)
 
 
 @pytest.mark.parametrize("functions", [np.tanh, 7, None])
-def test_one_function_alone_is_refused(functions):
-    with pytest.raises(InputError, match="functions came as one thing"):
+def test_single_function_raises(functions):
+    with pytest.raises(InputError, match="functions must be a mapping"):
         rank_functions(functions, SETS)
 
 
-def test_functions_need_rows_sets_and_a_cushion_that_make_sense():
-    with pytest.raises(InputError, match="A function needs the rows themselves"):
-        rank_functions([np.tanh], {"a": SetMoments.of([[1.0]]), "b": SetMoments.of([[2.0]])})
-    with pytest.raises(InputError, match="1 set cannot show"):
+def test_invalid_groups_and_cushion_raise():
+    with pytest.raises(InputError, match="rank_functions needs rows, got GroupMoments"):
+        rank_functions([np.tanh], {"a": GroupMoments.of([[1.0]]), "b": GroupMoments.of([[2.0]])})
+    with pytest.raises(InputError, match="1 group cannot show"):
         rank_functions([np.tanh], {"a": [[1.0], [2.0]]})
-    with pytest.raises(InputError, match="cushion is -1"):
-        rank_functions([np.tanh], SETS, cushion=-1)
+    with pytest.raises(InputError, match=r"ridge must be .* got -1"):
+        rank_functions([np.tanh], SETS, ridge=-1)
 
 
-def test_a_large_cushion_is_option_1_the_top_of_within():
+def test_large_cushion_gives_the_top_of_within():
     mixing = np.random.default_rng(1).normal(size=(3, 3))
     moments = Moments.of({name: rows @ mixing.T for name, rows in SETS.items()})
     variances, axes = np.linalg.eigh(moments.within)
-    spectrum = Spectrum.of(moments, cushion=1e9)
+    spectrum = Spectrum.of(moments, ridge=1e9)
     top = spectrum.patterns[:, :2] / np.linalg.norm(spectrum.patterns[:, :2], axis=0)
     assert np.abs(np.sum(top * axes[:, :0:-1], axis=0)) == pytest.approx([1.0, 1.0], abs=1e-6)
-    assert spectrum.distraction[:2] * spectrum.cushion == pytest.approx(variances[:0:-1], rel=1e-6)
+    assert spectrum.distraction[:2] * spectrum.ridge == pytest.approx(variances[:0:-1], rel=1e-6)

@@ -1,4 +1,4 @@
-"""The neural benchmark: a slice of it runs, and the page says what the results say."""
+"""The neural benchmark: a part of it runs, and the page has the tables of the results."""
 
 import re
 
@@ -17,33 +17,33 @@ from benchmarks.quality.table import markdown
 from undistract import NeuralFocus
 
 
-def test_the_ring_is_left_behind():
-    """Where raw rows and linear FOCUS fail, as the table says."""
-    one = task("ring", 50, "choose")  # a seed that neither chose nor is reported
+def test_ring_is_removed():
+    """Raw rows and linear FOCUS fail on this task."""
+    ring = task("ring", 50, "choose")  # a seed that is used neither for choosing nor for reporting
     precision = {
-        method.name: next(run(one, method, {}, ("kNN",))).average_precision for method in (METHODS[0], NEURAL[0])
+        method.name: next(run(ring, method, {}, ("kNN",))).average_precision for method in (METHODS[0], NEURAL[0])
     }
     assert precision["raw"] < 0.5 < 0.9 < precision["neural"]
 
 
-def test_the_settings_called_defaults_are_those_of_the_estimator():
+def test_default_settings_are_those_of_the_estimator():
     defaults = NeuralFocus().get_params()
     assert {name: defaults[name] for name in DEFAULTS} == DEFAULTS
 
 
-def test_rows_that_are_no_images_have_no_convolutional_answer():
+def test_convolutional_encoder_needs_images():
     assert neural(np.ones((4, 5)), np.array([0, 0, 1, 1]), 0, encoder="convolutional", **DEFAULTS) is None
 
 
-def test_what_teaches_is_not_what_is_tested(data):
-    one = unseen("COIL", "patch", 0)
-    taught = {row.tobytes() for row in one.rows}
-    assert one.task == "COIL patch"
-    assert not any(row.tobytes() in taught for test in one.tests for row in test.rows)
+def test_training_rows_are_not_test_rows(data):
+    coil = unseen("COIL", "patch", 0)
+    training = {row.tobytes() for row in coil.rows}
+    assert coil.task == "COIL patch"
+    assert not any(row.tobytes() in training for test in coil.tests for row in test.rows)
 
 
 @pytest.mark.parametrize("table", [quality, choices, cost], ids=lambda table: table.__name__)
-def test_the_page_has_the_tables_of_the_results(table):
+def test_page_has_the_tables_of_the_results(table):
     name = table.__name__
     shown = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- end of {name} -->", PAGE.read_text("utf-8"), re.DOTALL)[1]
     assert shown == markdown(table(read(RESULTS)))

@@ -1,4 +1,4 @@
-"""The nonlinear benchmark: what teaches is never tested, and what chooses is never reported."""
+"""The nonlinear benchmark: training, choosing and reporting use different rows."""
 
 import numpy as np
 import pytest
@@ -14,22 +14,22 @@ def tasks(data):
     return {(name, part): task(name, 0, part) for name in TASKS for part in ("choose", "report")}
 
 
-def test_every_test_holds_a_few_anomalies_among_normal_rows(tasks):
-    for one in tasks.values():
-        assert len(one.rows) == len(one.sets)
-        for test in one.tests:
-            assert test.rows.shape[1] == one.rows.shape[1]
+def test_every_test_has_a_few_anomalies_among_normal_rows(tasks):
+    for trial in tasks.values():
+        assert len(trial.rows) == len(trial.groups)
+        for test in trial.tests:
+            assert test.rows.shape[1] == trial.rows.shape[1]
             assert 0 < test.truth.mean() < 0.25
             assert test.clean is None or test.clean.shape == test.rows.shape
 
 
-def test_what_teaches_is_never_tested(tasks):
-    for one in tasks.values():
-        taught = {row.tobytes() for row in one.rows}
-        assert not any(row.tobytes() in taught for test in one.tests for row in test.rows), one.task
+def test_training_rows_are_not_test_rows(tasks):
+    for trial in tasks.values():
+        training = {row.tobytes() for row in trial.rows}
+        assert not any(row.tobytes() in training for test in trial.tests for row in test.rows), trial.task
 
 
-def test_what_chooses_is_never_reported(tasks):
+def test_choosing_and_reporting_use_different_rows(tasks):
     assert not set(PAIRS["choose"]) & set(PAIRS["report"])
     for name in TASKS:
         chosen, reported = tasks[name, "choose"], tasks[name, "report"]
@@ -39,18 +39,19 @@ def test_what_chooses_is_never_reported(tasks):
         )
 
 
-def test_the_ring_has_no_linear_answer():
-    one = task("ring", 0)
+def test_ring_has_no_linear_solution():
+    ring = task("ring", 0)
     by_name = {method.name: method for method in METHODS}
-    precision = {name: next(run(one, by_name[name], {}, ("kNN",))).average_precision for name in ("raw", "linear")}
-    clean = next(oracle(one, ("kNN",))).average_precision
+    precision = {name: next(run(ring, by_name[name], {}, ("kNN",))).average_precision for name in ("raw", "linear")}
+    clean = next(oracle(ring, ("kNN",))).average_precision
     assert max(precision.values()) < 0.5 < 0.95 < clean
 
 
-def test_a_second_run_has_nothing_left_to_do(tmp_path):
-    one, path = task("ring", 0, "choose"), tmp_path / "found.csv"
+def test_second_run_has_nothing_to_do(tmp_path):
+    ring = task("ring", 0, "choose")
+    path = tmp_path / "results.csv"
     raw = METHODS[:1]
-    for method, setting, detectors in missing(one, path, raw):
-        append(path, list(oracle(one, detectors) if method is None else run(one, method, setting, detectors)))
+    for method, setting, detectors in missing(ring, path, raw):
+        append(path, list(oracle(ring, detectors) if method is None else run(ring, method, setting, detectors)))
     assert len(read(path)) == 2 * len(DETECTORS)
-    assert list(missing(one, path, raw)) == []
+    assert list(missing(ring, path, raw)) == []

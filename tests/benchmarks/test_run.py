@@ -1,4 +1,4 @@
-"""The harness: a run end to end on small real trials, what it skips, and what it never looks at."""
+"""The harness: an end-to-end run on small trials, finished work is skipped, choosing and reporting are separate."""
 
 from dataclasses import replace
 
@@ -12,16 +12,16 @@ from benchmarks.quality.run import BY_NAME, Step, measure, run
 from benchmarks.quality.trials import Test as Rows
 from benchmarks.quality.trials import Trial
 from undistract.algebra import Moments
+from undistract.datasets import make_illuminated_digits
 from undistract.detect import quality
 from undistract.errors import InputError
-from undistract.sets import digits_under_light
 
 METHODS = ("raw", "NAP", "FOCUS automatic")
 DETECTORS = ("kNN", "Mahalanobis")
 
 
 def trial(part, seed, normal=5, odd=4):
-    digits = digits_under_light(seed=seed, normal=normal, odd=odd)
+    digits = make_illuminated_digits(seed=seed, normal=normal, odd=odd)
     halves = tuple(Moments.of(digits.training[start::2]) for start in (0, 1))
     test = Rows(digits.test, digits.is_anomaly, clean=digits.clean)
     return Trial("digits", f"{odd} in {normal}", part, seed, halves, (test,))
@@ -32,21 +32,21 @@ def trials():
     return {"choose": [trial("choose", 100, 0, 6)], "report": [trial("report", 0), trial("report", 1)]}
 
 
-def done(some, path, **options):
-    return list(run(some, path, methods=METHODS, detectors=DETECTORS, **options))
+def done(trials, path, **options):
+    return list(run(trials, path, methods=METHODS, detectors=DETECTORS, **options))
 
 
 @pytest.fixture(scope="module")
-def whole(trials, tmp_path_factory):
-    """Both parts, run once."""
+def finished(trials, tmp_path_factory):
+    """Return the results of both parts, run once."""
     path = tmp_path_factory.mktemp("quality") / "out" / "quality.csv"
     for part in ("choose", "report"):
         done(trials[part], path)
     return path
 
 
-def test_a_run_tries_all_settings_where_choosing_is_allowed_and_reports_one(whole):
-    results = read(whole)
+def test_all_settings_are_tried_for_choosing_and_one_is_reported(finished):
+    results = read(finished)
     counts = results.groupby(["part", "method"]).size()
     # 6 counts on one trial with 2 detectors; then one each on two trials.
     assert counts["choose", "NAP"] == 12
@@ -54,16 +54,16 @@ def test_a_run_tries_all_settings_where_choosing_is_allowed_and_reports_one(whol
     assert counts["report", "clean oracle"] == counts["report", "raw"] == 4
 
 
-def test_what_is_written_is_what_a_detector_says(whole, trials):
-    results = read(whole)
+def test_recorded_quality_is_that_of_the_detector(finished, trials):
+    results = read(finished)
     test = trials["report"][1].tests[0]
     expected = quality(scores("kNN", test.rows), test.truth).average_precision
     found = results[(results.part == "report") & (results.seed == 1) & (results.method == "raw")]
     assert found.set_index("detector").average_precision["kNN"] == pytest.approx(expected)
 
 
-def test_light_is_taken_out_and_the_oracle_is_reached(whole):
-    results = read(whole)
+def test_light_is_removed_and_the_oracle_is_reached(finished):
+    results = read(finished)
     kNN = results[(results.part == "report") & (results.detector == "kNN")]
     means = kNN.groupby("method").average_precision.mean()
     assert means["FOCUS automatic"] > means["raw"] + 0.5
@@ -72,38 +72,38 @@ def test_light_is_taken_out_and_the_oracle_is_reached(whole):
     assert (kNN[kNN.method == "FOCUS automatic"].n_kept == 62).all()
 
 
-def test_a_finished_run_has_nothing_left_to_do(whole, trials, monkeypatch):
-    before = whole.read_bytes()
-    monkeypatch.setattr("benchmarks.quality.run.scores", None)  # nobody may ask a detector
+def test_finished_run_has_nothing_to_do(finished, trials, monkeypatch):
+    before = finished.read_bytes()
+    monkeypatch.setattr("benchmarks.quality.run.scores", None)  # a call would fail
     for part in ("choose", "report"):
-        assert done(trials[part], whole) == trials[part]
-    assert whole.read_bytes() == before
+        assert done(trials[part], finished) == trials[part]
+    assert finished.read_bytes() == before
 
 
-def test_a_stopped_run_goes_on_where_it_stopped(whole, trials, tmp_path):
+def test_stopped_run_resumes(finished, trials, tmp_path):
     path = tmp_path / "quality.csv"
     done(trials["choose"], path)
     next(run(trials["report"], path, methods=METHODS, detectors=DETECTORS))
     done(trials["report"], path)
     timeless = [
-        read(one).drop(columns="seconds").sort_values(["part", "seed", "method", "setting", "detector"])
-        for one in (whole, path)
+        read(file).drop(columns="seconds").sort_values(["part", "seed", "method", "setting", "detector"])
+        for file in (finished, path)
     ]
     np.testing.assert_array_equal(timeless[0].to_numpy(str), timeless[1].to_numpy(str))
 
 
-def test_two_processes_find_what_one_finds(whole, trials, tmp_path):
+def test_two_processes_give_the_results_of_one(finished, trials, tmp_path):
     path = tmp_path / "quality.csv"
     for part in ("choose", "report"):
         done(trials[part], path, workers=2)
     order = ["part", "seed", "method", "setting", "detector"]
-    one, two = (read(file).sort_values(order).average_precision for file in (whole, path))
-    np.testing.assert_allclose(one, two, atol=1e-12)
+    single, double = (read(file).sort_values(order).average_precision for file in (finished, path))
+    np.testing.assert_allclose(single, double, atol=1e-12)
 
 
-def test_hindsight_reports_every_setting_of_its_detectors(whole, trials, tmp_path):
+def test_hindsight_reports_every_setting_of_its_detectors(finished, trials, tmp_path):
     path = tmp_path / "quality.csv"
-    path.write_bytes(whole.read_bytes())
+    path.write_bytes(finished.read_bytes())
     before = chosen(read(path))
     done(trials["report"], path, hindsight=["kNN"])
     results = read(path)
@@ -113,7 +113,7 @@ def test_hindsight_reports_every_setting_of_its_detectors(whole, trials, tmp_pat
     assert chosen(results) == before
 
 
-def test_fixed_settings_of_focus_are_tried_in_hindsight_only(trials, tmp_path):
+def test_fixed_settings_are_tried_in_hindsight_only(trials, tmp_path):
     path = tmp_path / "quality.csv"
     list(run(trials["choose"], path, methods=["FOCUS fixed"], detectors=DETECTORS))
     list(run(trials["report"][:1], path, methods=["FOCUS fixed"], detectors=DETECTORS))
@@ -132,7 +132,7 @@ def result(**changes):
     return replace(plain, **changes)
 
 
-def test_a_setting_is_never_chosen_by_what_is_reported(tmp_path):
+def test_setting_is_not_chosen_by_reported_results(tmp_path):
     path = tmp_path / "quality.csv"
     for setting, choose, report in (("k=1", 0.6, 0.1), ("k=2", 0.4, 0.9)):
         append(path, [result(setting=setting, average_precision=choose)])
@@ -140,7 +140,7 @@ def test_a_setting_is_never_chosen_by_what_is_reported(tmp_path):
     assert chosen(read(path)) == {("d", "NAP", "kNN"): "k=1"}
 
 
-def test_settings_without_an_answer_or_unfinished_are_passed_over(tmp_path):
+def test_incomplete_settings_are_skipped(tmp_path):
     path = tmp_path / "quality.csv"
     append(path, [result(seed=seed) for seed in (0, 1)])
     append(path, [result(seed=0, setting="k=2", average_precision=0.9)])
@@ -150,47 +150,47 @@ def test_settings_without_an_answer_or_unfinished_are_passed_over(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["results.csv", "results.csv.gz"])
-def test_results_that_are_added_later_are_read_with_the_others(tmp_path, name):
+def test_appended_results_are_read_with_the_others(tmp_path, name):
     for seed in range(3):
         append(tmp_path / name, [result(seed=seed)])
     assert read(tmp_path / name)["seed"].tolist() == [0, 1, 2]
 
 
-def test_an_empty_setting_is_read_back_as_one(tmp_path):
+def test_empty_setting_survives_the_file(tmp_path):
     path = tmp_path / "quality.csv"
     append(path, [result(setting="", method="raw")])
     assert read(path).setting.tolist() == [""]
     assert chosen(read(path)) == {("d", "raw", "kNN"): ""}
 
 
-def test_another_table_is_refused(tmp_path):
+def test_other_tables_are_rejected(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"other.csv has the columns \['a', 'b'\]"):
         read(path)
 
 
-def test_a_unit_is_as_strange_as_its_strangest_row(trials):
+def test_score_of_a_unit_is_that_of_its_strongest_row(trials):
     rows = np.zeros((12, 2))
     rows[:, 0] = np.arange(12) % 2  # a little variation
     rows[5] = 50.0
     test = Rows(rows, np.array([False, True, False]), unit=np.repeat([0, 1, 2], 4))
-    one = replace(
+    trial = replace(
         trials["report"][0],
         tests=(test, test),
         n_neighbors=2,
         halves=(Moments.of({0: rows}), Moments.of({1: rows + 1})),
     )
-    (found,) = measure([(one, [Step("raw", {}, ("kNN",))])])
-    assert [(each.test, each.average_precision) for each in found] == [(0, 1.0), (1, 1.0)]
+    (measured,) = measure([(trial, [Step("raw", {}, ("kNN",))])])
+    assert [(result.test, result.average_precision) for result in measured] == [(0, 1.0), (1, 1.0)]
 
 
-def test_trials_with_the_same_moments_are_learned_from_once(trials, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setitem(BY_NAME, "raw", Method("raw", lambda moments: asked.append(moments) or raw(moments)))
+def test_trials_with_equal_moments_are_fitted_once(trials, tmp_path, monkeypatch):
+    fitted = []
+    monkeypatch.setitem(BY_NAME, "raw", Method("raw", lambda moments: fitted.append(moments) or raw(moments)))
     first, other = trials["report"]
     same = replace(first, task="another", halves=first.halves)
     path = tmp_path / "quality.csv"
     assert list(run([first, same, other], path, methods=["raw"], detectors=["kNN"])) == [first, same, other]
-    assert asked == [first.moments, other.moments]
+    assert fitted == [first.moments, other.moments]
     assert set(read(path).task) == {first.task, "another"}

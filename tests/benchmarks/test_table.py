@@ -1,4 +1,4 @@
-"""What the tables say, on results made by hand."""
+"""The tables of the quality benchmark, on results made by hand."""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ MEANS = {
 
 
 def results(means, *, part="report", setting="", spread=0.0, n_seeds=4):
-    """Make results whose mean over seeds is as given; `spread` moves all methods of one seed together."""
+    """Make results with the given means over seeds; `spread` shifts all methods of one seed together."""
     steps = spread * (np.arange(n_seeds) - (n_seeds - 1) / 2)
     rows = [
         dict.fromkeys(COLUMNS, 0)
@@ -60,29 +60,29 @@ def test_wins_ties_and_losses_are_counted(found):
     assert counted.loc["raw"].tolist() == [2, 0, 1, 0]
 
 
-def test_a_difference_below_a_hundredth_is_a_tie():
+def test_difference_below_a_hundredth_is_a_tie():
     found = summary(results({("A", "one"): {"raw": 0.700, "FOCUS automatic": 0.709}}))
     assert at(found, "one", "raw").verdict == "tie"
 
 
-def test_a_difference_that_turns_with_the_seed_is_a_tie():
-    some = results({("A", "one"): {"raw": 0.5, "FOCUS automatic": 0.55}})
-    some.loc[some.method == "raw", "average_precision"] += [0.3, -0.3, 0.3, -0.3]
-    assert at(summary(some), "one", "raw").verdict == "tie"
+def test_difference_that_changes_sign_with_the_seed_is_a_tie():
+    mixed = results({("A", "one"): {"raw": 0.5, "FOCUS automatic": 0.55}})
+    mixed.loc[mixed.method == "raw", "average_precision"] += [0.3, -0.3, 0.3, -0.3]
+    assert at(summary(mixed), "one", "raw").verdict == "tie"
 
 
-def test_what_moves_all_methods_alike_does_not_blur_their_difference():
+def test_common_variation_of_all_methods_does_not_widen_the_difference():
     found = summary(results(MEANS, spread=0.02))
     assert at(found, "one", "LDA").verdict == "loss"
     assert at(found, "one", "LDA").high - at(found, "one", "LDA").low > 0.02
 
 
-def test_tests_of_one_seed_hang_together():
-    """Ten tests of one seed that say the same are one piece of evidence, not ten."""
-    some = pd.concat([results(MEANS, spread=0.1).assign(test=test) for test in range(10)])
+def test_tests_of_one_seed_count_as_one():
+    """Ten equal tests of one seed are one observation, not ten."""
+    repeated = pd.concat([results(MEANS, spread=0.1).assign(test=test) for test in range(10)])
     alone = at(summary(results(MEANS, spread=0.1)), "one", "raw")
-    together = at(summary(some), "one", "raw")
-    # A thousand draws know the ends to a few hundredths of the width.
+    together = at(summary(repeated), "one", "raw")
+    # A thousand draws determine the ends to a few hundredths of the width.
     assert together.high - together.low == pytest.approx(alone.high - alone.low, rel=0.1)
 
 
@@ -99,14 +99,14 @@ def test_equal_means_share_their_ranks():
     assert ranked["all"].to_dict() == {"raw": 1.5, "FOCUS automatic": 1.5, "NAP": 3}
 
 
-def test_the_worst_case_is_the_largest_loss_against_the_best_of_a_task(found):
+def test_worst_case_is_the_largest_loss_against_the_best_of_a_task(found):
     table = worst(found)
     assert table.loss.to_dict() == pytest.approx({"raw": 0.6, "FOCUS automatic": 0.1, "LDA": 0.8})
     assert table.task.to_dict() == {"raw": "two", "FOCUS automatic": "one", "LDA": "two"}
     assert table.index[0] == "FOCUS automatic"
 
 
-def test_no_answer_is_the_last_rank_and_finds_nothing():
+def test_missing_result_has_the_last_rank_and_the_largest_loss():
     found = summary(results({("A", "one"): {"raw": 0.2, "FOCUS automatic": 0.9, "LEACE": np.nan}}))
     assert ranks(found)["all"]["LEACE"] == 3
     assert worst(found).loss["LEACE"] == pytest.approx(0.9)
@@ -114,43 +114,43 @@ def test_no_answer_is_the_last_rank_and_finds_nothing():
     assert means_and_intervals(found).iloc[0]["LEACE"] == "–"
 
 
-def test_harm_is_listed_where_raw_is_better(found):
+def test_harm_lists_tasks_with_better_raw_rows(found):
     listed = harm(found)
     assert listed.index.tolist() == [("B", "three", "kNN")]
     assert listed.difference.iloc[0] == pytest.approx(-0.05)
 
 
-def test_only_the_chosen_setting_is_reported_and_hindsight_knows_better():
+def test_only_the_chosen_setting_is_reported_and_hindsight_takes_the_best():
     raw = results({("A", "one"): {"raw": 0.5, "FOCUS automatic": 0.7}})
-    pieces = [raw]
+    parts = [raw]
     for setting, choose, report in (("k=1", 0.6, 0.4), ("k=2", 0.5, 0.9)):
-        pieces.append(results({("A", "elsewhere"): {"NAP": choose}}, part="choose", setting=setting))
-        pieces.append(results({("A", "one"): {"NAP": report}}, setting=setting))
-    everything = pd.concat(pieces)
+        parts.append(results({("A", "elsewhere"): {"NAP": choose}}, part="choose", setting=setting))
+        parts.append(results({("A", "one"): {"NAP": report}}, setting=setting))
+    everything = pd.concat(parts)
     assert at(summary(everything), "one", "NAP")["mean"] == pytest.approx(0.4)
     best = hindsight(everything).loc[("A", "one", "kNN")]
     assert best.to_dict() == pytest.approx({"NAP": 0.9, "FOCUS automatic": 0.7})
     assert settings(everything).loc[("A", "kNN")].to_dict() == {"NAP": "k=1"}
 
 
-def test_a_setting_with_an_answer_to_some_tests_only_is_not_the_best_in_hindsight():
-    pieces = [results({("A", "one"): {"FOCUS automatic": 0.7}})]
-    pieces += [results({("A", "one"): {"NAP": value}}, setting=f"k={value}") for value in (0.3, 0.9)]
-    everything = pd.concat(pieces, ignore_index=True)
+def test_incomplete_setting_is_not_the_best_in_hindsight():
+    parts = [results({("A", "one"): {"FOCUS automatic": 0.7}})]
+    parts += [results({("A", "one"): {"NAP": value}}, setting=f"k={value}") for value in (0.3, 0.9)]
+    everything = pd.concat(parts, ignore_index=True)
     everything.loc[(everything.setting == "k=0.9") & (everything.seed == 1), "average_precision"] = np.nan
     assert hindsight(everything)["NAP"].item() == pytest.approx(0.3)
 
 
-def test_without_hindsight_there_is_no_such_table():
+def test_table_of_hindsight_is_empty_without_hindsight():
     assert len(hindsight(results(MEANS))) == 0
 
 
-def test_a_table_without_the_automatic_method_is_refused():
+def test_table_without_the_automatic_method_is_rejected():
     with pytest.raises(InputError, match="no reported result of FOCUS automatic"):
         summary(results({("A", "one"): {"raw": 0.5}}))
 
 
-def test_markdown_writes_numbers_as_the_docs_do():
+def test_markdown_formats_numbers_as_in_the_docs():
     written = markdown(pd.DataFrame({"loss": [0.714, -0.05, 3.5, np.nan]}, index=pd.Index(list("abcd"), name="method")))
     lines = ["| method | loss |", "| --- | --- |", "| a | .71 |", "| b | -.05 |", "| c | 3.50 |", "| d | – |"]
     assert written.splitlines() == lines

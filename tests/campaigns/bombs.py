@@ -1,9 +1,9 @@
-"""Bombs: small files that ask for a lot. Each is refused in words, in under a second and a hundred megabytes.
+"""Decompression bombs: each is rejected with a clear error in under a second and a hundred megabytes.
 
     python -m tests.campaigns.bombs
 
-Each bomb is read in a process of its own, after a harmless file of the same kind, so that only the bomb is measured:
-seconds of the processor, and how far the memory in use rose above what it was before.
+Each bomb is read in a separate process, after a harmless file of the same type, so that only the bomb is measured: CPU
+seconds, and the increase of memory use.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SECONDS, MEGABYTES = 1.0, 100.0
 READ = """
 import sys, time, warnings
 from undistract.errors import InputError
-from undistract.sets import find_sets
-from undistract.sets.videos import video_set
+from undistract.sources import discover_sources
+from undistract.sources.videos import video_source
 
 warnings.simplefilter("ignore")
 
@@ -34,7 +34,7 @@ def rows(frames):
     return frames.reshape(len(frames), -1)[:, :1]
 
 def read(path):
-    for one in find_sets(path, extract=rows, read_video=video_set):
+    for one in discover_sources(path, extract=rows):
         for chunk in one.chunks():
             pass
 
@@ -56,7 +56,7 @@ print(time.process_time() - started, highest() - before, words)
 
 
 class Cost(NamedTuple):
-    """What a bomb cost, and what was said about it."""
+    """CPU time and memory that a bomb needed, and the error message."""
 
     seconds: float
     megabytes: float
@@ -64,47 +64,53 @@ class Cost(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """What is wrong; nothing, where the bomb was refused cheaply."""
-        dear = self.seconds >= SECONDS or self.megabytes >= MEGABYTES
-        return "too dear" if dear else "" if self.words.split()[0] not in ("READ", "CRASH") else self.words.split()[0]
+        """The problem; empty if the bomb was rejected cheaply."""
+        if self.seconds >= SECONDS or self.megabytes >= MEGABYTES:
+            return "too expensive"
+        outcome = self.words.split()[0]
+        if outcome in ("READ", "CRASH"):
+            return outcome
+        return ""
 
 
 def npy(shape: tuple[int, ...], content: bytes = b"") -> bytes:
-    """Return an array file whose header promises a shape of doubles."""
+    """Return an array file whose header declares this shape of doubles."""
     head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + content
 
 
-def zeros_in_zip(path: Path, megabytes: int, *, members: int = 1, told: int | None = None) -> None:
-    """Write a .npz whose members unpack to so many megabytes of zeros, a thousand to one; `told` is what it says."""
-    piece = bytes(2**20)
+def zeros_in_zip(path: Path, megabytes: int, *, members: int = 1, declared: int | None = None) -> None:
+    """Write a .npz whose members decompress to this many megabytes of zeros; `declared` is the size in its header."""
+    megabyte = bytes(2**20)
     head = npy((megabytes * 2**17, 1))
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     first = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
-    again = zlib.compressobj(9, zlib.DEFLATED, -15)
-    block = again.compress(piece) + again.flush(zlib.Z_FULL_FLUSH)  # starts anew, so that it can be repeated
+    repeated = zlib.compressobj(9, zlib.DEFLATED, -15)
+    block = repeated.compress(megabyte) + repeated.flush(
+        zlib.Z_FULL_FLUSH
+    )  # independent of the previous block, so that it can be repeated
     last = zlib.compressobj(9, zlib.DEFLATED, -15).flush()
     check = zlib.crc32(head)
     for _ in range(megabytes):
-        check = zlib.crc32(piece, check)
+        check = zlib.crc32(megabyte, check)
     data = first + block * megabytes + last
-    size = len(head) + megabytes * 2**20 if told is None else told
+    size = len(head) + megabytes * 2**20 if declared is None else declared
     common = struct.pack("<HHHHHIII", 20, 0, 8, 0, 33, check, len(data), size)
     with path.open("wb") as file:
         directory = b""
         for number in range(members):
-            name, place = f"x{number}.npy".encode(), file.tell()
+            name, offset = f"x{number}.npy".encode(), file.tell()
             file.write(b"PK\x03\x04" + common + struct.pack("<HH", len(name), 0) + name + data)
             directory += b"PK\x01\x02" + struct.pack("<H", 20) + common
-            directory += struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, place) + name
-        place = file.tell()
+            directory += struct.pack("<HHHHHII", len(name), 0, 0, 0, 0, 0, offset) + name
+        offset = file.tell()
         file.write(
-            directory + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, members, members, len(directory), place, 0)
+            directory + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, members, members, len(directory), offset, 0)
         )
 
 
 def many_members(path: Path) -> None:
-    """Write a .npz with 60 000 members that all lie in the same place."""
+    """Write a .npz with 60 000 members that all have the same offset."""
     data, names = npy((1, 1), bytes(8)), [f"x{number}.npy".encode() for number in range(60_000)]
     common = struct.pack("<HHHHHIII", 20, 0, 0, 0, 33, zlib.crc32(data), len(data), len(data))
     local = b"PK\x03\x04" + common + struct.pack("<HH", len(names[0]), 0) + names[0] + data
@@ -117,7 +123,7 @@ def many_members(path: Path) -> None:
 
 
 def png(path: Path, side: int, *, text: int = 0) -> None:
-    """Write the header of a grey picture of side x side, and what packs well; `text` are megabytes of a comment."""
+    """Write a grey PNG of side x side with compressible pixels; `text` is the size of a comment in megabytes."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -129,7 +135,7 @@ def png(path: Path, side: int, *, text: int = 0) -> None:
 
 
 def parquet(path: Path, megabytes: int) -> None:
-    """Write a table whose one page unpacks to so many megabytes of zeros."""
+    """Write a table whose one page decompresses to this many megabytes of zeros."""
     import pyarrow as arrow
     import pyarrow.parquet as tables
 
@@ -140,7 +146,7 @@ def parquet(path: Path, megabytes: int) -> None:
 
 
 def feather(path: Path, megabytes: int) -> None:
-    """Write a table whose one batch unpacks to so many megabytes of zeros."""
+    """Write a table whose one batch decompresses to this many megabytes of zeros."""
     import pyarrow as arrow
     import pyarrow.feather as tables
 
@@ -149,7 +155,7 @@ def feather(path: Path, megabytes: int) -> None:
 
 
 def video(path: Path, side: int) -> None:
-    """Write a clip whose header asks for frames of side x side."""
+    """Write a clip whose header declares frames of side x side."""
     from tests.clips import dots, write_clip
 
     write_clip(path, dots(5), codec="rawvideo")
@@ -162,9 +168,9 @@ def video(path: Path, side: int) -> None:
 BOMBS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "npz, 2 MB to 2 GB": ("bomb.npz", lambda path: zeros_in_zip(path, 2048)),
     "npz, 1000 to one in ten members": ("bomb.npz", lambda path: zeros_in_zip(path, 100, members=10)),
-    "npz that understates its size": ("bomb.npz", lambda path: zeros_in_zip(path, 1000, told=1000)),
+    "npz that understates its size": ("bomb.npz", lambda path: zeros_in_zip(path, 1000, declared=1000)),
     "npz with 60 000 members": ("bomb.npz", many_members),
-    "npy that promises a terabyte": ("bomb.npy", lambda path: path.write_bytes(npy((2**37, 1)))),
+    "npy that declares a terabyte": ("bomb.npy", lambda path: path.write_bytes(npy((2**37, 1)))),
     "png of 900 megapixels": ("bomb.png", lambda path: png(path, 30_000)),
     "png with a comment of 1 GB": ("bomb.png", lambda path: png(path, 64, text=1000)),
     "png larger than we read": ("bomb.png", lambda path: png(path, 9000)),
@@ -211,17 +217,17 @@ def harmless(path: Path) -> None:
 
 
 def cost_of(name: str, folder: Path) -> Cost:
-    """Make one bomb, read it, and tell what it cost."""
+    """Create a bomb, read it, and return its cost."""
     file, make = BOMBS[name]
     (folder / "good").mkdir(parents=True)
     (folder / "bad").mkdir()
     harmless(folder / "good" / file)
     make(folder / "bad" / file)
     line = [sys.executable, "-c", READ, str(folder / "good"), str(folder / "bad")]
-    told = subprocess.run(line, capture_output=True, text=True, timeout=300)
-    if told.returncode:
-        return Cost(0.0, 0.0, f"CRASH {told.returncode}: {told.stderr[-300:]}")
-    seconds, megabytes, words = told.stdout.split(maxsplit=2)
+    result = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    if result.returncode:
+        return Cost(0.0, 0.0, f"CRASH {result.returncode}: {result.stderr[-300:]}")
+    seconds, megabytes, words = result.stdout.split(maxsplit=2)
     return Cost(float(seconds), float(megabytes), words.strip())
 
 
@@ -234,7 +240,7 @@ def main() -> int:
             cost = cost_of(name, Path(scratch))
             size = next(Path(scratch, "bad").iterdir()).stat().st_size / 1e6
         wrong += bool(cost.complaint)
-        print(f"{name} ({size:.3g} MB): {cost.seconds:.2f} s, {cost.megabytes:.0f} MB, {cost.complaint or 'refused'}")
+        print(f"{name} ({size:.3g} MB): {cost.seconds:.2f} s, {cost.megabytes:.0f} MB, {cost.complaint or 'rejected'}")
         print(f"    {cost.words[:200]}", flush=True)
     return int(bool(wrong))
 

@@ -1,4 +1,4 @@
-"""A process that learns with a checkpoint and prints a line for every chunk it reads, so that it can be killed there.
+"""Learn with a checkpoint and print a line for every chunk, so that the process can be killed at that point.
 
 python -m tests.campaigns.checkpoint_learner FOLDER CHECKPOINT MODEL [--without-rows]
 """
@@ -11,30 +11,30 @@ from pathlib import Path
 
 import numpy as np
 
-from undistract import FeatureSet, learn
-from undistract.workflow import checkpoints
+from undistract import Source, learn
+from undistract.pipeline import training as checkpoints
 
 CHUNK = 1000
 
 
-def sets_of(folder: Path, told=None) -> list[FeatureSet]:
-    """Each file is a set; some are a single chunk, some are many, and one in three is float32."""
+def sources_of(folder: Path, report=None) -> list[Source]:
+    """Return one source per file; some have one chunk, some have many, and one in three is float32."""
 
-    def reading(path: Path) -> FeatureSet:
+    def reading(path: Path) -> Source:
         def read():
             rows = np.load(path, mmap_mode="r")
             for start in range(0, len(rows), CHUNK):
-                if told is not None:
-                    told(path.name)
+                if report is not None:
+                    report(path.name)
                 yield rows[start : start + CHUNK]
 
-        return FeatureSet.reading(path.name, read, source=str(path))
+        return Source.from_reader(path.name, read, origin=str(path))
 
     return [reading(path) for path in sorted(folder.glob("*.npy"))]
 
 
-def write_sets(folder: Path, seed: int = 0) -> None:
-    """Write the files: short sets between long ones."""
+def write_groups(folder: Path, seed: int = 0) -> None:
+    """Write the files: short groups between long ones."""
     rng = np.random.default_rng(seed)
     for number, n_rows in enumerate([40, 30000, 60, 50, 30, 45000, 7, 90, 20000, 80, 3000, 200]):
         rows = rng.normal(size=12) + rng.normal(size=(n_rows, 12)) * [20, *[1] * 11]
@@ -42,11 +42,11 @@ def write_sets(folder: Path, seed: int = 0) -> None:
 
 
 def main(folder: str, checkpoint: str, model: str, *more: str) -> None:
-    """Learn, and save the model; what is left of the checkpoint is for the caller to look at."""
+    """Learn and save the model; the caller checks the checkpoint."""
     warnings.simplefilter("ignore")
-    checkpoints.SECONDS = 0.0  # write at every chance
-    sets = sets_of(Path(folder), lambda name: print(name, flush=True))
-    learn(sets, n_known=200, keep_rows="--without-rows" not in more, checkpoint=checkpoint).save(model)
+    checkpoints.CHECKPOINT_SECONDS = 0.0  # write as often as possible
+    groups = sources_of(Path(folder), lambda name: print(name, flush=True))
+    learn(groups, n_known=200, keep_rows="--without-rows" not in more, checkpoint=checkpoint).save(model)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Work in a forked child, where functions may run another version of their code and nothing else is touched."""
+"""Run work in a forked child, where functions can be replaced without side effects."""
 
 from __future__ import annotations
 
@@ -19,52 +19,52 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 def in_a_child(work: Callable[[], Any]) -> Any:
-    """Do the work in a child process and return what it returns, by JSON; None where it did not come to its end."""
+    """Run the function in a child process and return its result (as JSON); None if the child died."""
     sys.stdout.flush()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, 1)
+        os.dup2(devnull, 2)
         try:
-            found = json.dumps(work())
+            text = json.dumps(work())
         except BaseException:
-            found = json.dumps({"trouble": traceback.format_exc()})
+            text = json.dumps({"trouble": traceback.format_exc()})
         with open(writing, "w") as pipe:
-            pipe.write(found)
+            pipe.write(text)
         os._exit(0)
     os.close(writing)
     with open(reading) as pipe:
-        found = pipe.read()
+        text = pipe.read()
     os.waitpid(child, 0)
     with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what its tests may have left behind
-    told = json.loads(found) if found else None
-    if isinstance(told, dict) and "trouble" in told:
-        raise RuntimeError(told["trouble"])
-    return told
+        os.killpg(child, signal.SIGKILL)  # processes that its tests may have started
+    result = json.loads(text) if text else None
+    if isinstance(result, dict) and "trouble" in result:
+        raise RuntimeError(result["trouble"])
+    return result
 
 
 def replace_code(code: CodeType, functions: Sequence[FunctionType]) -> None:
-    """Let living functions run what is written in another version of their module."""
-    known = {}
+    """Replace the code of live functions by that of another version of their module."""
+    codes = {}
     waiting = [code]
     while waiting:
-        one = waiting.pop()
-        known[one.co_qualname, one.co_firstlineno] = one
-        waiting += [part for part in one.co_consts if isinstance(part, CodeType)]
+        item = waiting.pop()
+        codes[item.co_qualname, item.co_firstlineno] = item
+        waiting += [part for part in item.co_consts if isinstance(part, CodeType)]
     for function in functions:
-        found = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
-        if found is not None and function.__code__.co_filename == code.co_filename:
-            function.__code__ = found
+        replacement = codes.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+        if replacement is not None and function.__code__.co_filename == code.co_filename:
+            function.__code__ = replacement
 
 
 def functions_of(paths: Sequence[Path]) -> list[FunctionType]:
-    """Find all living functions of some modules."""
+    """Return all live functions of the modules."""
     for path in paths:
         if path.is_relative_to(SOURCE):
             importlib.import_module(".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"))
     names = {str(path) for path in paths}
-    return [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__code__.co_filename in names]
+    return [item for item in gc.get_objects() if isinstance(item, FunctionType) and item.__code__.co_filename in names]

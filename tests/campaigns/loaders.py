@@ -1,10 +1,10 @@
-"""Mutated files of every kind that a native library reads: rows, or one readable error; never a crash or a gigabyte.
+"""Mutated files of every type read by a native library give rows or a clear error; never a crash or a gigabyte.
 
     python -m tests.campaigns.loaders [--count 500] [--seed 0]
 
-Bytes are flipped, cut out, put in, and lengths in headers blown up, in npy, npz, csv, parquet, Feather, png, jpeg, ppm,
-tiff, bmp and ONNX files, each read in a worker with one gigabyte of address space and ten seconds. Videos have a
-campaign of their own (`videos.py`), and so have model files (`benchmarks/model_file_mutations.py`).
+Bytes are flipped, removed and inserted, and lengths in headers increased, in npy, npz, csv, parquet, Feather, png,
+jpeg, ppm, tiff, bmp and ONNX files, each read in a worker with one gigabyte of address space and ten seconds. Videos
+have their own campaign (`videos.py`), and so have model files (`benchmarks/model_file_mutations.py`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ TABLES = (".csv", ".parquet", ".feather", ".arrow")
 
 
 def table(path: Path, **writing: object) -> None:
-    """Write a table as its ending says."""
+    """Write a table in the format of its suffix."""
     import pandas
 
     frame = pandas.DataFrame(ROWS, columns=["a", "b", "c"]).assign(g=["x", "y", "z"] * 20)
-    how = {".csv": frame.to_csv, ".parquet": frame.to_parquet}.get(path.suffix, frame.to_feather)
-    how(path, **writing)
+    write = {".csv": frame.to_csv, ".parquet": frame.to_parquet}.get(path.suffix, frame.to_feather)
+    write(path, **writing)
 
 
 def picture(path: Path) -> None:
-    """Write an image as its ending says."""
+    """Write an image in the format of its suffix."""
     from PIL import Image
 
     Image.fromarray(PICTURE).save(path)
@@ -71,31 +71,32 @@ WRITERS: dict[str, Callable[[Path], None]] = {
 ALL = {**WRITERS, "t.onnx": network}
 
 
-def damaged(whole: bytes, rng: np.random.Generator) -> bytes:
-    """Flip some bytes, cut a piece out, put one in, end early or blow a length up; often near an end."""
-    contents = bytearray(whole)
+def damaged(original: bytes, rng: np.random.Generator) -> bytes:
+    """Flip, remove or insert bytes, truncate or increase a length; often near an end."""
+    contents = bytearray(original)
     reach = len(contents) if rng.random() < 0.5 else min(len(contents), 200)
-    back = rng.random() < 0.3  # archives and tables keep their directory at the end
+    back = rng.random() < 0.3  # archives and tables have their directory at the end
     for _ in range(rng.integers(1, 6)):
-        place = int(rng.integers(reach)) % len(contents)
-        contents[-1 - place if back else place] = rng.integers(256)
-    place, length = int(rng.integers(reach)), int(rng.integers(1, 40))
+        start = int(rng.integers(reach)) % len(contents)
+        contents[-1 - start if back else start] = rng.integers(256)
+    start, length = int(rng.integers(reach)), int(rng.integers(1, 40))
     kind = rng.integers(6)
     if kind == 0:
-        del contents[place : place + length]
+        del contents[start : start + length]
     elif kind == 1:
-        contents[place:place] = rng.bytes(length)
+        contents[start:start] = rng.bytes(length)
     elif kind == 2:
-        del contents[place:]
+        del contents[start:]
     elif kind == 3:
-        contents[place : place + 4] = rng.choice([b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x00\x00\x40\x00"])
+        contents[start : start + 4] = rng.choice([b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x00\x00\x40\x00"])
     return bytes(contents)
 
 
 def read(path: str) -> str:
-    """Read a file as its ending says."""
+    """Read a file in the format of its suffix."""
+    from undistract import ReadOptions
     from undistract.features import make_extractor
-    from undistract.sets import find_sets
+    from undistract.sources import discover_sources
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,14 +106,14 @@ def read(path: str) -> str:
         is_table = path.endswith(TABLES)
         where = path if is_table or ".np" in path else Path(path).parent
         pixels = make_extractor("pixels(size=4x4)")
-        for one in find_sets(where, group="g" if is_table else None, extract=pixels):
-            if np.isnan(one.rows).any():
+        for source in discover_sources(where, ReadOptions(group="g" if is_table else None), extract=pixels):
+            if np.isnan(source.rows).any():
                 return "NOT A NUMBER"
     return "read"
 
 
 def campaign(count: int, seed: int, kinds: list[str], keep: Path | None = None) -> dict[str, Counter[str]]:
-    """Read so many mutated files of each kind, and count how each went."""
+    """Read `count` mutated files of each type and count the outcomes."""
     counts: dict[str, Counter[str]] = {}
     with TemporaryDirectory() as scratch:
         worker = Worker("tests.campaigns.loaders")
@@ -120,9 +121,9 @@ def campaign(count: int, seed: int, kinds: list[str], keep: Path | None = None) 
             folder = Path(scratch, kind)
             folder.mkdir()
             ALL[kind](folder / kind)
-            whole, counts[kind] = (folder / kind).read_bytes(), Counter()
+            original, counts[kind] = (folder / kind).read_bytes(), Counter()
             for number in range(count):
-                (folder / kind).write_bytes(damaged(whole, np.random.default_rng([seed, number])))
+                (folder / kind).write_bytes(damaged(original, np.random.default_rng([seed, number])))
                 outcome = worker.read(folder / kind)
                 counts[kind][outcome] += 1
                 if outcome[0].isupper():

@@ -1,17 +1,17 @@
-"""Every line of two rooms is covered by a test that would notice if it were wrong, not merely run.
+"""Every line of two packages is covered by a test that fails if the line is wrong.
 
-    python -m tests.campaigns.mutants --room algebra|review [--only cutoff.py projection.py:120 words.py:describe]
+    python -m tests.campaigns.mutants --package algebra|review [--only spectrum.py projection.py:120]
                                       [--most N] [--each 3] [--lines] [--seed 0] [--minutes T]
                                       [--save out/mutants.csv] [--again out/mutants.csv]
 
-First all tests of the room run once, and `coverage` tells which lines each of them reaches. Then one statement at a
-time is made a little wrong (tests/campaigns/mutations.py) and the tests that reach it run, the fastest first, until
-one fails. A mutant that no test notices survives: a statement about the world is missing, the line is needless, or
-both ways are the same in the end. `--lines` asks of every statement whether it is more than run: it is changed in one
-way after the other until a test notices, and what is left at the end is covered by smoke tests alone. Statements of
-which no small change can matter are named in tests/campaigns/either_way.py, with the reason.
+First all tests of the package run once, and `coverage` records which lines each of them reaches. Then one statement at
+a time is changed slightly (tests/campaigns/mutations.py), and the tests that reach it run, the fastest first, until one
+fails. A mutant that no test notices survives: an assertion is missing, the line is unnecessary, or both versions are
+equivalent. With `--lines`, each statement is changed in different ways until a test notices; the remaining statements
+are covered by smoke tests only. Statements for which no small change matters are listed in
+tests/campaigns/either_way.py, with the reason.
 
-The wrong code lives in a child process alone, in place of that of the functions; nothing is written to the tree.
+The changed code exists only in a child process; nothing is written to the source tree.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ from tests.campaigns.nudges import Nudges
 ROOT = Path(__file__).parents[2]
 TESTS = {
     "algebra": "algebra laws test_estimators.py test_elsewhere.py test_array_api.py test_streaming.py test_wide.py",
-    "review": "review laws/test_verdict_laws.py laws/test_taught_laws.py workflow",
+    "review": "review laws pipeline",
 }
-# The compiled passes run as they are written: a change would not reach what is compiled, nor would coverage see it.
+# Disable numba: a change would not affect compiled code, and coverage would not see it.
 SURROUNDINGS = {"NUMBA_DISABLE_JIT": "1", "UNDISTRACT_LAWS": "mutants", "OMP_NUM_THREADS": "1"}
 NOTICED, MISSED = ("killed", "endless"), ("survived", "not reached")
-SECONDS = 30.0  # of tests for one mutant
-KINDS_SEEN = 5  # in so many tests a value of a kind that can be changed would have come by
-Statement = tuple[Path, str, int]  # the function it is in, and its first line
-PATIENCE, GRACE = 5.0, 5.0  # times as long as a test takes without it, and seconds, until it is taken for endless
+SECONDS = 30.0  # of tests per mutant
+KINDS_SEEN = 5  # after this many tests a changeable value would have occurred
+Statement = tuple[Path, str, int]  # path, function and first line
+PATIENCE, GRACE = 5.0, 5.0  # a mutant is endless after PATIENCE times the normal duration plus GRACE seconds
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant: killed, endless, survived, unchanged (there was nothing to change) or not reached."""
+    """The outcome of a mutant: killed, endless, survived, unchanged (nothing to change) or not reached."""
 
     mutant: Mutant
-    what: str
-    by: str = ""  # the test that noticed
-    how: str = ""  # what it said: AssertionError, or what was raised
+    status: str
+    by: str = ""  # the test that failed
+    how: str = ""  # its error message
     seconds: float = 0.0
 
     def __str__(self) -> str:
@@ -72,21 +72,21 @@ class Outcome:
 
 @dataclass
 class Reached:
-    """Which tests reach which line, and how long each takes."""
+    """Tests by the lines they reach, and their durations."""
 
     lines: dict[str, dict[int, list[int]]]
     seconds: dict[int, float]
     failed: list[int]
 
     def tests(self, mutant: Mutant, most: float) -> list[int]:
-        """Return the tests that reach the statement, the fastest first, as many as fit in so many seconds."""
+        """Return the tests that reach the statement, fastest first, limited to `most` seconds."""
         lines = self.lines.get(str(mutant.path), {})
-        here = range(mutant.first, mutant.last + 1)
-        if not any(line in lines for line in here):  # a jump, that its condition makes itself
-            here = range(mutant.first - 1, mutant.first)
-        found = {test for line in here for test in lines.get(line, ())}
+        statement_lines = range(mutant.first, mutant.last + 1)
+        if not any(line in lines for line in statement_lines):  # a jump that its condition executes
+            statement_lines = range(mutant.first - 1, mutant.first)
+        candidates = {test for line in statement_lines for test in lines.get(line, ())}
         chosen, total = [], 0.0
-        for test in sorted(found - set(self.failed), key=lambda test: self.seconds[test]):
+        for test in sorted(candidates - set(self.failed), key=lambda test: self.seconds[test]):
             total += self.seconds[test]
             if chosen and total > most:
                 break
@@ -96,27 +96,27 @@ class Reached:
 
 @dataclass(eq=False)
 class Campaign:
-    """A plugin of pytest that lets the collected tests meet the mutants, instead of running them once."""
+    """A pytest plugin that runs the collected tests against mutants."""
 
     paths: Sequence[Path]
     plan: Callable[[Sequence[Path]], Iterator[Mutant]]
     seconds: float = SECONDS
-    told: Callable[[Outcome], None] = lambda outcome: None
+    report: Callable[[Outcome], None] = lambda outcome: None
     outcomes: list[Outcome] = field(default_factory=list)
     reached: Reached | None = None
-    folder: Path = ROOT  # where the tests run: wrong code may write anywhere
+    folder: Path = ROOT  # working directory of the tests: wrong code may write anywhere
     _failure: tuple[str, str] | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self) -> None:
         from hypothesis import Phase, settings
 
-        # The first example that fails is enough; to find the smallest would take longest of all.
+        # The first failing example is enough; shrinking would take the most time.
         phases = [Phase.explicit, Phase.generate]
         settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if not _is_left_out(item)]
+        items[:] = [item for item in items if not _is_skipped(item)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -129,13 +129,13 @@ class Campaign:
         for mutant in self.plan(self.paths):
             started = time.perf_counter()
             tests = self.reached.tests(mutant, self.seconds)
-            what, by, how = "not reached", "", ""
+            status, by, how = "not reached", "", ""
             if tests:
-                found = in_a_child(lambda m=mutant, t=tests: self._run_mutant(session.items, m, t, functions))
-                what, by, how = found or ("endless", "", "")
-            outcome = Outcome(mutant, what, by, how, time.perf_counter() - started)
+                result = in_a_child(lambda m=mutant, t=tests: self._run_mutant(session.items, m, t, functions))
+                status, by, how = result or ("endless", "", "")
+            outcome = Outcome(mutant, status, by, how, time.perf_counter() - started)
             self.outcomes.append(outcome)
-            self.told(outcome)
+            self.report(outcome)
         return True
 
     @pytest.hookimpl
@@ -154,13 +154,13 @@ class Campaign:
         watch = coverage.Coverage(data_file=None, config_file=False, include=[str(path) for path in self.paths])
         watch.start()
         seconds, failed = {}, []
-        for place, item in enumerate(items):
-            watch.switch_context(str(place))
+        for index, item in enumerate(items):
+            watch.switch_context(str(index))
             self._failure, started = None, time.perf_counter()
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=(*items, None)[place + 1])
-            seconds[place] = time.perf_counter() - started
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=(*items, None)[index + 1])
+            seconds[index] = time.perf_counter() - started
             if self._failure is not None:
-                failed.append(place)
+                failed.append(index)
         watch.stop()
         data = watch.get_data()
         lines = {
@@ -178,30 +178,30 @@ class Campaign:
         builtins.__nudged__, builtins.__without_first__ = nudges.nudged, nudges.without_first  # type: ignore[attr-defined]
         replace_code(mutant.code(), functions)
         self._failure = None
-        for place, test in enumerate(tests):
-            following = items[tests[place + 1]] if place + 1 < len(tests) else None
-            # Its signal ends the child: no test may take so much longer than it does without the change.
+        for index, test in enumerate(tests):
+            following = items[tests[index + 1]] if index + 1 < len(tests) else None
+            # The signal ends the child if a test takes much longer than without the change.
             signal.setitimer(signal.ITIMER_REAL, PATIENCE * self.reached.seconds[test] + GRACE)
             items[test].config.hook.pytest_runtest_protocol(item=items[test], nextitem=following)
             if self._failure is not None:
                 return "killed", *self._failure
-            if place >= KINDS_SEEN and nudges.asked and not nudges.changed:
+            if index >= KINDS_SEEN and nudges.asked and not nudges.changed:
                 break
         return ("unchanged" if nudges.met and not nudges.changed else "survived"), "", ""
 
 
-def _is_left_out(item: pytest.Item) -> bool:
-    """A server of PostgreSQL for each mutant would take longer than all the rest; memory is not what one changes."""
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    served = given.get("place") == "postgresql"
+def _is_skipped(item: pytest.Item) -> bool:
+    """Skip tests that need PostgreSQL (too slow) and tests of memory use (not affected by mutants)."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    served = parameters.get("place") == "postgresql"
     return served or "make_database" in getattr(item, "fixturenames", ()) or item.path.name == "test_memory.py"
 
 
-def _reached(found: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reached:
-    assert found is not None, "the tests ended before their end"
-    lines = {path: {int(line): tests for line, tests in known.items()} for path, known in found["lines"].items()}
-    names = [items[test].nodeid for test in found["failed"]]
-    reached = Reached(lines, {int(test): taken for test, taken in found["seconds"].items()}, found["failed"])
+def _reached(record: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reached:
+    assert record is not None, "the test run did not finish"
+    lines = {path: {int(line): tests for line, tests in by_line.items()} for path, by_line in record["lines"].items()}
+    names = [items[test].nodeid for test in record["failed"]]
+    reached = Reached(lines, {int(test): duration for test, duration in record["seconds"].items()}, record["failed"])
     print(
         f"{len(reached.seconds)} tests in {sum(reached.seconds.values()):.0f} s, {len(reached.failed)} fail already",
         *names,
@@ -212,20 +212,20 @@ def _reached(found: dict[str, Any] | None, items: Sequence[pytest.Item]) -> Reac
 def in_rounds(
     paths: Sequence[Path], each: int, seed: int, only: Sequence[str] = (), settled: Container[Statement] = ()
 ) -> Iterator[Mutant]:
-    """Take one mutant of every statement, then a second one of each, and so on, but none of what is settled by then."""
-    statements = [one for path in paths for one in mutants_of(path, seed)]
+    """Yield one mutant of every statement, then a second one, and so on; skip settled statements."""
+    statements = [mutants for path in paths for mutants in mutants_of(path, seed)]
     if only:
-        statements = [one for one in statements if any(_is_meant(one[0], word) for word in only)]
+        statements = [mutants for mutants in statements if any(_is_selected(mutants[0], word) for word in only)]
     random.Random(seed).shuffle(statements)
-    for place in range(each):
+    for index in range(each):
         for mutants in statements:
-            yield from (one for one in mutants[place : place + 1] if _statement(one) not in settled)
+            yield from (mutant for mutant in mutants[index : index + 1] if _statement(mutant) not in settled)
 
 
-def _is_meant(mutant: Mutant, word: str) -> bool:
+def _is_selected(mutant: Mutant, word: str) -> bool:
     name, _, where = word.partition(":")
-    here = not where or (mutant.first <= int(where) <= mutant.last if where.isdigit() else mutant.function == where)
-    return here and mutant.path.name == name
+    in_range = not where or (mutant.first <= int(where) <= mutant.last if where.isdigit() else mutant.function == where)
+    return in_range and mutant.path.name == name
 
 
 def _statement(mutant: Mutant) -> Statement:
@@ -233,24 +233,24 @@ def _statement(mutant: Mutant) -> Statement:
 
 
 def _name(mutant: Mutant) -> tuple[str, str, str]:
-    """What stays the same while lines move."""
+    """Return an identifier that does not depend on line numbers."""
     return mutant.path.name, mutant.function, mutant.change
 
 
-def left_of(table: Path, lines: bool) -> Callable[[Mutant], bool]:
-    """Tell, of a table that was saved, which mutants no test noticed, or which are of lines where none was noticed."""
+def unnoticed_in(table: Path, lines: bool) -> Callable[[Mutant], bool]:
+    """Return a filter for the mutants (or lines) of a saved table that no test noticed."""
     with table.open(encoding="utf-8", newline="") as rows:
-        told = list(csv.DictReader(rows))
+        rows_read = list(csv.DictReader(rows))
     if lines:
-        noticed = {(row["module"], row["line"]) for row in told if row["outcome"] in NOTICED}
-        tried = {(row["module"], row["line"]) for row in told}
+        noticed = {(row["module"], row["line"]) for row in rows_read if row["outcome"] in NOTICED}
+        tried = {(row["module"], row["line"]) for row in rows_read}
         return lambda mutant: (mutant.path.name, str(mutant.first)) in tried - noticed
-    left = {(row["module"], row["function"], row["change"]) for row in told if row["outcome"] in MISSED}
-    return lambda mutant: _name(mutant) in left
+    unnoticed = {(row["module"], row["function"], row["change"]) for row in rows_read if row["outcome"] in MISSED}
+    return lambda mutant: _name(mutant) in unnoticed
 
 
 def run(arguments: Sequence[str], campaign: Campaign) -> Campaign:
-    """Let the tests that pytest finds by such arguments meet the mutants."""
+    """Run the tests selected by the pytest arguments against the mutants."""
     os.environ.update(SURROUNDINGS)
     with TemporaryDirectory() as scratch:
         campaign.folder = Path(scratch)
@@ -258,78 +258,82 @@ def run(arguments: Sequence[str], campaign: Campaign) -> Campaign:
         quiet += ["-o", "addopts=--doctest-modules --import-mode=importlib"]
         code = pytest.main([*quiet, *arguments], plugins=[campaign])
     if campaign.reached is None or code == pytest.ExitCode.INTERNAL_ERROR:
-        raise SystemExit(f"The tests could not meet them (pytest ended with {code!s}): python -m pytest {arguments}")
+        raise SystemExit(f"The tests could not run (pytest ended with {code!s}): python -m pytest {arguments}")
     return campaign
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--room", choices=sorted(TESTS), required=True)
+    parser.add_argument("--package", default=".", help="a folder of src/undistract; its own modules by default")
     parser.add_argument(
         "--only", nargs="*", default=(), help="modules, lines as cutoff.py:77, functions as cutoff.py:cut"
     )
-    parser.add_argument("--again", type=Path, help="of a table that was saved, what no test noticed: changes, or lines")
-    parser.add_argument("--tests", nargs="*", help="other tests than those of the room")
-    parser.add_argument("--most", type=int, default=10**6, help="so many mutants, spread over all modules")
-    parser.add_argument("--each", type=int, default=3, help="at most so many of one statement")
-    parser.add_argument("--lines", action="store_true", help="a statement is settled by its first noticed change")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of tests for one mutant")
+    parser.add_argument("--again", type=Path, help="rerun the unnoticed changes or lines of a saved table")
+    parser.add_argument("--tests", nargs="*", help="tests instead of those of the package")
+    parser.add_argument("--most", type=int, default=10**6, help="maximum number of mutants, spread over all modules")
+    parser.add_argument("--each", type=int, default=3, help="maximum number per statement")
+    parser.add_argument("--lines", action="store_true", help="a statement is settled after its first noticed change")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="seconds of tests per mutant")
     parser.add_argument("--minutes", type=float, default=float("inf"))
-    parser.add_argument("--least", type=float, default=0.9, help="it fails where a smaller share is noticed")
+    parser.add_argument("--least", type=float, default=0.9, help="fail if a smaller share is noticed")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path, help="a table of all mutants, csv")
-    asked = parser.parse_args()
+    parser.add_argument("--save", type=Path, help="write a csv table of all mutants")
+    options = parser.parse_args()
     try:
         importlib.import_module("coverage")
     except ImportError:
-        parser.error('which test reaches which line is told by coverage: pip install "undistract[mutants]"')
-    paths = sorted((ROOT / "src" / "undistract" / asked.room).glob("*.py"))
-    again = left_of(asked.again, asked.lines) if asked.again else lambda mutant: True
+        parser.error('needs coverage: pip install "undistract[mutants]"')
+    paths = sorted((ROOT / "src" / "undistract" / options.package).glob("*.py"))
+    again = unnoticed_in(options.again, options.lines) if options.again else lambda mutant: True
     started = time.monotonic()
     noticed: set[Statement] = set()
 
     def plan(paths: Sequence[Path]) -> Iterator[Mutant]:
-        chosen = in_rounds(paths, asked.each, asked.seed, asked.only, noticed if asked.lines else ())
-        if asked.lines:
-            chosen = (one for one in chosen if (one.path.name, one.function, one.statement) not in EITHER_WAY)
+        chosen = in_rounds(paths, options.each, options.seed, options.only, noticed if options.lines else ())
+        if options.lines:
+            chosen = (
+                mutant for mutant in chosen if (mutant.path.name, mutant.function, mutant.statement) not in EITHER_WAY
+            )
         for number, mutant in enumerate(filter(again, chosen)):
-            if number >= asked.most or time.monotonic() - started > 60 * asked.minutes:
+            if number >= options.most or time.monotonic() - started > 60 * options.minutes:
                 return
             yield mutant
 
-    def told(outcome: Outcome) -> None:
-        if outcome.what in NOTICED:
+    def report(outcome: Outcome) -> None:
+        if outcome.status in NOTICED:
             noticed.add(_statement(outcome.mutant))
-        elif outcome.what == "survived":
+        elif outcome.status == "survived":
             print("survived", outcome, flush=True)
-        if asked.save:
-            with asked.save.open("a", encoding="utf-8", newline="") as table:
-                cells = outcome.mutant.first, outcome.what, outcome.by, outcome.how, f"{outcome.seconds:.2f}"
+        if options.save:
+            with options.save.open("a", encoding="utf-8", newline="") as table:
+                cells = outcome.mutant.first, outcome.status, outcome.by, outcome.how, f"{outcome.seconds:.2f}"
                 csv.writer(table).writerow([*_name(outcome.mutant), *cells])
 
-    if asked.save:
-        asked.save.parent.mkdir(parents=True, exist_ok=True)
-        asked.save.write_text("module,function,change,line,outcome,by,how,seconds\n", encoding="utf-8")
-    chosen = asked.tests or [f"tests/{name}" for name in TESTS[asked.room].split()] + [f"src/undistract/{asked.room}"]
+    if options.save:
+        options.save.parent.mkdir(parents=True, exist_ok=True)
+        options.save.write_text("module,function,change,line,outcome,by,how,seconds\n", encoding="utf-8")
+    default_tests = [f"tests/{name}" for name in TESTS.get(options.package, "").split()]
+    chosen = options.tests or [*default_tests, f"src/undistract/{options.package}"]
     os.chdir(ROOT)
-    found = run(chosen, Campaign(paths, plan, asked.seconds, told)).outcomes
-    counts = Counter(outcome.what for outcome in found)
-    for what in MISSED:
-        print(f"{what}:", *(f"  {one}" for one in found if one.what == what), sep="\n")
+    outcomes = run(chosen, Campaign(paths, plan, options.seconds, report)).outcomes
+    counts = Counter(outcome.status for outcome in outcomes)
+    for status in MISSED:
+        print(f"{status}:", *(f"  {outcome}" for outcome in outcomes if outcome.status == status), sep="\n")
     print(
-        f"{len(found)} mutants in {time.monotonic() - started:.0f} s:", *(f"{n} {what}," for what, n in counts.items())
+        f"{len(outcomes)} mutants in {time.monotonic() - started:.0f} s:",
+        *(f"{n} {status}," for status, n in counts.items()),
     )
-    if asked.lines:
-        places = {_statement(one.mutant): str(one).partition(": ")[0] for one in found}
-        survived = {_statement(one.mutant) for one in found if one.what in MISSED}
-        smoke = sorted(where for statement, where in places.items() if statement in survived - noticed)
-        opaque = sorted(where for statement, where in places.items() if statement not in survived | noticed)
-        print(f"{len(opaque)} hand on what cannot be a little off:", *opaque, sep="\n  ")
-        print(f"Of {len(places)} statements {len(smoke)} are covered by smoke tests alone:", *smoke, sep="\n  ")
+    if options.lines:
+        locations = {_statement(outcome.mutant): str(outcome).partition(": ")[0] for outcome in outcomes}
+        survived = {_statement(outcome.mutant) for outcome in outcomes if outcome.status in MISSED}
+        smoke = sorted(where for statement, where in locations.items() if statement in survived - noticed)
+        opaque = sorted(where for statement, where in locations.items() if statement not in survived | noticed)
+        print(f"{len(opaque)} have no value that can be changed:", *opaque, sep="\n  ")
+        print(f"Of {len(locations)} statements {len(smoke)} are covered by smoke tests only:", *smoke, sep="\n  ")
         return int(bool(smoke))
-    share = sum(counts[what] for what in NOTICED) / max(len(found) - counts["unchanged"], 1)
-    print(f"{share:.1%} of what was changed was noticed.")
-    return int(share < asked.least)
+    share = sum(counts[status] for status in NOTICED) / max(len(outcomes) - counts["unchanged"], 1)
+    print(f"{share:.1%} of the changes were noticed.")
+    return int(share < options.least)
 
 
 if __name__ == "__main__":

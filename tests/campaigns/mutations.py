@@ -1,10 +1,9 @@
-"""Small wrong changes of a module, one at a time: what a test that states something true would notice.
+"""Small wrong changes of a module, one at a time, which a meaningful test should notice.
 
     mutants_of(path) ─► Mutant(line, was, becomes) ─► code() of the whole module with that one change
 
 Each belongs to one statement inside a function. Some change an operator, a comparison, a condition or a constant; the
-general one lets a value be a little off (tests/campaigns/nudges.py), which a test that merely runs the line does not
-notice.
+general one changes a value slightly (tests/campaigns/nudges.py), which a test that only runs the line does not notice.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-# What is not changed, and why.
+# Code that is not changed, with the reason.
 SPARED = {
-    "raise": "the words of an error; that it is raised at all is tried, but for NotImplementedError",
+    "raise": "only the message of an error; the raise itself is removed, except for NotImplementedError",
     "assert": "for the reader and the type checker",
     "import": "without it nothing runs",
-    "with": "what is opened is used inside, and tried there; locks need threads that meet",
-    "f-string": "the parts of a text; that the whole text is told is tried",
-    "np.empty": "nothing is in it yet; its size is tried",
+    "with": "the object is used inside the block and changed there; locks would need concurrent threads",
+    "f-string": "parts of a text; the complete text is changed",
+    "np.empty": "it has no content yet; its size is changed",
 }
-# They choose how fast the same result is found, or in which memory.
+# Arguments that affect only speed or memory.
 FOR_SPEED = {"copy", "check_finite", "overwrite_a", "overwrite_b", "out", "cache"}
 SWAPS: dict[type, type] = {
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult},
@@ -38,7 +37,7 @@ SWAPS: dict[type, type] = {
 NAMES = {"min": "max", "any": "all", "minimum": "maximum", "argmin": "argmax", "left": "right"}
 NAMES |= {other: name for name, other in NAMES.items()}
 
-Edit = tuple[ast.AST, str, Any]  # let this field of this node hold that
+Edit = tuple[ast.AST, str, Any]  # node, field, new value
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class Mutant:
     """One change of one statement."""
 
     path: Path
-    place: int  # among all changes of the module
-    first: int  # the lines of the statement; of a compound one those of its head
+    place: int  # index among all changes of the module
+    first: int  # lines of the statement (only the head of a compound statement)
     last: int
     function: str
     statement: str
@@ -62,20 +61,20 @@ class Mutant:
 
 
 def mutants_of(path: Path, seed: int = 0) -> list[list[Mutant]]:
-    """Make all mutants of a module, a shuffled list for each statement."""
+    """Return all mutants of a module, one shuffled list per statement."""
     chance = random.Random(f"{path.name} {seed}")
     statements: dict[int, list[Mutant]] = {}
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for place, ((statement, function), (node, name, value)) in enumerate(_changes(tree)):
+    for index, ((statement, function), (node, name, value)) in enumerate(_changes(tree)):
         body = getattr(statement, "body", None)
         last = body[0].lineno - 1 if isinstance(body, list) else statement.end_lineno
-        shown = node if isinstance(node, ast.expr | ast.keyword | ast.comprehension) else statement
-        before, whole = _text(shown), _text(statement)
+        display = node if isinstance(node, ast.expr | ast.keyword | ast.comprehension) else statement
+        before, text = _text(display), _text(statement)
         was = _put(node, name, value)
-        after = "(gone)" if was is statement else _text(shown)
+        after = "(gone)" if was is statement else _text(display)
         _put(node, name, was)
         change = f"{before} → {after}"
-        mutant = Mutant(path, place, statement.lineno, max(last, statement.lineno), function, whole, change)
+        mutant = Mutant(path, index, statement.lineno, max(last, statement.lineno), function, text, change)
         statements.setdefault(id(statement), []).append(mutant)
     for mutants in statements.values():
         chance.shuffle(mutants)
@@ -83,22 +82,22 @@ def mutants_of(path: Path, seed: int = 0) -> list[list[Mutant]]:
 
 
 def _put(node: ast.AST, name: Any, value: Any) -> Any:
-    """Let a field, or one place in its list, hold another value; return what it held."""
-    held, key = (node.__dict__, name) if isinstance(name, str) else (getattr(node, name[0]), name[1])
-    was, held[key] = held[key], value
+    """Set a field, or one item of a list field; return the old value."""
+    container, key = (node.__dict__, name) if isinstance(name, str) else (getattr(node, name[0]), name[1])
+    was, container[key] = container[key], value
     return was
 
 
 def _text(node: ast.AST) -> str:
-    """Write a node in one line; of a compound statement the head."""
+    """Return a node as one line of text; only the head of a compound statement."""
     return " ".join(ast.unparse(node).partition(":\n")[0].split())
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[tuple[ast.stmt, str], Edit]]:
-    """Go through all changes, always in the same order."""
-    for function, owner, name, place in _statements(tree):
-        statement = getattr(owner, name)[place]
-        for edit in _edits(owner, name, place, statement):
+    """Yield all changes, always in the same order."""
+    for function, owner, name, index in _statements(tree):
+        statement = getattr(owner, name)[index]
+        for edit in _edits(owner, name, index, statement):
             yield (statement, function), edit
 
 
@@ -106,32 +105,32 @@ def _statements(node: ast.AST, function: str = "", inside: bool = False) -> Iter
     for name, value in ast.iter_fields(node):
         if not isinstance(value, list):
             continue
-        for place, child in enumerate(value):
+        for index, child in enumerate(value):
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
-                known = f"{function}.{child.name}".lstrip(".")
-                yield from _statements(child, known, inside or isinstance(child, ast.FunctionDef))
+                qualified = f"{function}.{child.name}".lstrip(".")
+                yield from _statements(child, qualified, inside or isinstance(child, ast.FunctionDef))
             elif isinstance(child, ast.stmt):
                 if inside:
-                    yield function, node, name, place
+                    yield function, node, name, index
                 yield from _statements(child, function, inside)
             elif isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from _statements(child, function, inside)
 
 
-def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterator[Edit]:
-    gone = ast.If(ast.Constant(False), [statement], [])  # names in it stay what they were: local, free
+def _edits(owner: ast.AST, name: str, index: int, statement: ast.stmt) -> Iterator[Edit]:
+    removed = ast.If(ast.Constant(False), [statement], [])  # keeps the scope of its names
     match statement:
         case ast.Expr(ast.Constant()) | ast.Assert() | ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Global():
             return
         case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
             return
         case ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
-            yield owner, (name, place), gone
+            yield owner, (name, index), removed
         case ast.Expr(ast.Yield(value=value) as node) if value is not None:
             yield from _nudges(node, value)
             yield from _inside(statement.value)
         case ast.Expr():
-            yield owner, (name, place), gone
+            yield owner, (name, index), removed
             yield from _inside(statement.value)
         case ast.If(test=test) | ast.While(test=test):
             if not isinstance(test, ast.UnaryOp) and not _is_typing(test):
@@ -156,7 +155,7 @@ def _edits(owner: ast.AST, name: str, place: int, statement: ast.stmt) -> Iterat
 
 
 def _nudges(owner: ast.AST, value: ast.expr) -> Iterator[Edit]:
-    """Let a value be off at its end, and at its beginning."""
+    """Yield changes of a value at its end and at its beginning."""
     for more in ([], [ast.Constant(0)]):
         yield owner, "value", ast.Call(ast.Name("__nudged__", ast.Load()), [value, *more], [])
 
@@ -171,7 +170,7 @@ def _is_typing(test: ast.expr) -> bool:
 
 
 def _inside(node: ast.AST, owner: ast.AST | None = None, name: Any = None) -> Iterator[Edit]:
-    """Changes of an expression that is held by a field of its owner."""
+    """Yield changes of an expression that is a field of its owner."""
     match node:
         case ast.JoinedStr() | ast.Lambda(body=ast.JoinedStr()):
             return
@@ -180,15 +179,15 @@ def _inside(node: ast.AST, owner: ast.AST | None = None, name: Any = None) -> It
         case ast.BinOp(op=op) | ast.BoolOp(op=op) if type(op) in SWAPS and not _is_text(node):
             yield node, "op", SWAPS[type(op)]()
         case ast.Compare(ops=ops):
-            for place, op in enumerate(ops):
-                yield node, ("ops", place), SWAPS[type(op)]()
+            for index, op in enumerate(ops):
+                yield node, ("ops", index), SWAPS[type(op)]()
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand) if owner is not None:
             yield owner, name, operand
         case ast.IfExp(test=test):
             yield node, "test", ast.UnaryOp(ast.Not(), test)
         case ast.comprehension(ifs=ifs):
-            for place, test in enumerate(ifs):
-                yield node, ("ifs", place), ast.UnaryOp(ast.Not(), test)
+            for index, test in enumerate(ifs):
+                yield node, ("ifs", index), ast.UnaryOp(ast.Not(), test)
         case ast.Call(func=ast.Name(id=word) as function) if word in NAMES:
             yield function, "id", NAMES[word]
         case ast.Call(func=ast.Attribute(attr=word) as function) if word in NAMES:
@@ -201,12 +200,12 @@ def _inside(node: ast.AST, owner: ast.AST | None = None, name: Any = None) -> It
             yield node, "value", value * 1.1 if value else 0.01
         case ast.Constant(value=str(value)) if value in NAMES:
             yield node, "value", NAMES[value]
-    for field, held in ast.iter_fields(node):
+    for field, content in ast.iter_fields(node):
         if field in ("annotation", "returns", "slice") and isinstance(node, ast.AnnAssign):
             continue
-        for place, child in enumerate(held) if isinstance(held, list) else [(None, held)]:
+        for index, child in enumerate(content) if isinstance(content, list) else [(None, content)]:
             if isinstance(child, ast.expr | ast.keyword | ast.comprehension):
-                yield from _inside(child, node, field if place is None else (field, place))
+                yield from _inside(child, node, field if index is None else (field, index))
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""Values that are a little off: of the same kind, so that nothing breaks, and only what states something notices."""
+"""Change values slightly and keep their type, so that only meaningful assertions fail."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 
 import numpy as np
 
-# Parts of an object of ours that can be changed on their own; what else it holds may be a lock, or open.
+# Attribute types that can be changed; other attributes may be locks or open files.
 SIMPLE = (bool, int, float, str, bytes, tuple, np.ndarray, np.generic)
 
 
 class Nudges:
-    """Lets values be a little off, and remembers whether there was anything to change."""
+    """Changes values slightly and counts the changes."""
 
     def __init__(self) -> None:
-        self.met = self.asked = self.changed = 0  # values, those that are not empty, and those that are off now
+        self.met = self.asked = self.changed = 0  # values, non-empty values, and changed values
 
     def nudged(self, value: Any, at: int = -1) -> Any:
-        """Return the value a little off, at its end or at its beginning."""
+        """Return the value slightly changed at its end or beginning."""
         self.met += 1
         self.asked += value is not None and not (hasattr(value, "__len__") and len(value) == 0)
-        found = off(value, at)
-        self.changed += found is not value
-        return found
+        changed_value = off(value, at)
+        self.changed += changed_value is not value
+        return changed_value
 
     def without_first(self, values: Any) -> Iterator[Any]:
-        """Go through values, but for the first."""
+        """Iterate over values without the first."""
         self.met, self.asked, self.changed = self.met + 1, self.asked + 1, self.changed + 1
         iterator = iter(values)
         next(iterator, None)
@@ -38,9 +38,9 @@ class Nudges:
 
 
 def off(value: Any, at: int = -1) -> Any:
-    """Return a value of the same kind that is a little off; the value itself where its kind is not known.
+    """Return a slightly changed value of the same type, or the value itself if its type is not supported.
 
-    Of what has parts the last one that can be is changed, or the first (`at=0`).
+    For containers, the last changeable item is changed, or the first one with `at=0`.
 
     Examples
     --------
@@ -54,35 +54,35 @@ def off(value: Any, at: int = -1) -> Any:
             return change(value, at)
     if hasattr(value, "__array_namespace__") and "float" in str(value.dtype):
         return value * 1.01
-    ours = type(value).__module__.startswith("undistract.")  # what others hold inside is theirs
+    ours = type(value).__module__.startswith("undistract.")  # do not modify objects of other libraries
     return _off_inside(value, at) if ours and hasattr(value, "__dict__") else value
 
 
 def _off_array(value: Any, at: int) -> Any:
     if not value.size or value.dtype.kind not in "biufUMm":
         return value
-    changed, place = value.copy(), (at,) * value.ndim
-    one = changed[place]
+    changed, index = value.copy(), (at,) * value.ndim
+    entry = changed[index]
     match value.dtype.kind:
         case "f":
             size = abs(value[abs(value) < float("inf")]).max(initial=0.0)
-            changed[place] = one + 0.01 * (size or 1.0)
+            changed[index] = entry + 0.01 * (size or 1.0)
         case "b":
-            changed[place] = not one
+            changed[index] = not entry
         case "U":
-            changed[place] = one[1:]
+            changed[index] = entry[1:]
         case "M" | "m":
-            changed[place] = one + 1
-        case _:  # most are places, and must lie inside
-            changed[place] = one - 1 if one > 0 else one + 1
+            changed[index] = entry + 1
+        case _:  # most are indices and must stay in range
+            changed[index] = entry - 1 if entry > 0 else entry + 1
     return changed
 
 
 def _off_tuple(value: tuple[Any, ...], at: int) -> tuple[Any, ...]:
-    for place in range(len(value))[:: at or 1]:
-        found = off(value[place], at)
-        if found is not value[place]:
-            parts = (*value[:place], found, *value[place + 1 :])
+    for index in range(len(value))[:: at or 1]:
+        changed_value = off(value[index], at)
+        if changed_value is not value[index]:
+            parts = (*value[:index], changed_value, *value[index + 1 :])
             return type(value)._make(parts) if hasattr(value, "_make") else parts
     return value
 
@@ -91,18 +91,18 @@ def _off_inside(value: Any, at: int) -> Any:
     of_a_dataclass = is_dataclass(value)
     names = [field.name for field in fields(value)] if of_a_dataclass else sorted(vars(value))
     for name in names[:: at or 1]:
-        held = getattr(value, name, None)
-        if not of_a_dataclass and not isinstance(held, SIMPLE):
+        attribute = getattr(value, name, None)
+        if not of_a_dataclass and not isinstance(attribute, SIMPLE):
             continue
-        found = off(held, at)
-        if found is not held:
+        changed_value = off(attribute, at)
+        if changed_value is not attribute:
             changed = copy.copy(value)
-            object.__setattr__(changed, name, found)
+            object.__setattr__(changed, name, changed_value)
             return changed
     return value
 
 
-# Tuples stand for what else is read in order: lines of a database, what `map` and `zip` will give.
+# Other sequences become tuples: rows of a database, the results of `map` and `zip`.
 CHANGERS: tuple[tuple[tuple[type, ...], Callable[[Any, int], Any]], ...] = (
     ((bool, np.bool_), lambda value, at: not value),
     ((int, np.integer), lambda value, at: value + 1),

@@ -1,9 +1,9 @@
-"""Our own parsers under bytes that nobody meant: each is read, or refused with one of our errors; nothing else.
+"""Fuzz our own parsers: each input is read or rejected with one of our errors.
 
     python -m tests.campaigns.parsers [--runs 5000] [--only spec config ...]
 
-With atheris (extra `fuzz`) the bytes are led by what they reach in the code; without it they are random changes of good
-ones, and that is said. A finding is printed with the bytes that made it.
+With atheris (extra `fuzz`) the inputs are guided by code coverage; without it they are random changes of valid inputs,
+with a notice. A finding is printed with its input.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 import click
 import numpy as np
 
+from undistract._optional import MissingExtraError
 from undistract.errors import FileError, InputError
-from undistract.extras import MissingExtraError
 
 REFUSED = (InputError, click.ClickException, MissingExtraError)
 TOKENS = (
@@ -35,11 +35,11 @@ TOKENS = (
 
 
 def spec(data: bytes, _: Path) -> None:
-    """Read a spec; what it made must say how to make it again."""
+    """Read a spec; the name of the extractor must recreate it."""
     from undistract.features import make_extractor
 
-    made = make_extractor(data.decode("utf-8", "surrogateescape"))
-    assert make_extractor(made.name).name == made.name, made.name
+    extractor = make_extractor(data.decode("utf-8", "surrogateescape"))
+    assert make_extractor(extractor.name).name == extractor.name, extractor.name
 
 
 def config(data: bytes, folder: Path) -> None:
@@ -47,22 +47,22 @@ def config(data: bytes, folder: Path) -> None:
     from undistract.cli.learn import learn
 
     (folder / "options.toml").write_bytes(data)
-    words = ["day.npy", "--save", str(folder / "m.focus"), "--config", str(folder / "options.toml")]
-    learn.make_context("learn", words)
+    arguments = ["day.npy", "--save", str(folder / "m.focus"), "--config", str(folder / "options.toml")]
+    learn.make_context("learn", arguments)
 
 
 def options(data: bytes, folder: Path) -> None:
-    """Read the command line of `undistract learn`, a word in each line."""
+    """Parse the command line of `undistract learn`, one argument per line."""
     from undistract.cli.learn import learn
 
-    words = data.decode("utf-8", "surrogateescape").replace("\0", "").split("\n")
-    words = [word for word in words if not word.startswith(("--config", "--save", "--help", "--version"))]
+    arguments = data.decode("utf-8", "surrogateescape").replace("\0", "").split("\n")
+    arguments = [word for word in arguments if not word.startswith(("--config", "--save", "--help", "--version"))]
     with suppress(click.exceptions.Exit):
-        learn.make_context("learn", [*words, "--save", str(folder / "m.focus")], obj=None)
+        learn.make_context("learn", [*arguments, "--save", str(folder / "m.focus")], obj=None)
 
 
 def model_header(data: bytes, folder: Path) -> None:
-    """Load a model file whose header is these words, correctly signed where they are JSON."""
+    """Load a model file with this header, with a correct checksum if it is JSON."""
     from safetensors.numpy import save as to_safetensors
 
     from undistract import describe_file, load
@@ -80,8 +80,8 @@ def model_header(data: bytes, folder: Path) -> None:
 
 
 def event(data: bytes, _: Path) -> None:
-    """Read an event of a review; what was read is written as it was."""
-    from undistract.review.verdicts import event_from_json
+    """Read an event of a review; writing it again gives the same event."""
+    from undistract.pipeline.verdicts import event_from_json
 
     try:
         record = json.loads(data)
@@ -92,7 +92,7 @@ def event(data: bytes, _: Path) -> None:
 
 
 def table(data: bytes, folder: Path) -> None:
-    """Read a text table; sets by a column, where there may be one."""
+    """Read a text table, with groups from a column if there may be one."""
     _rows(folder, "day.csv", data, columns="numeric", group="day" if b"day" in data else None)
 
 
@@ -107,28 +107,28 @@ def archive(data: bytes, folder: Path) -> None:
 
 
 def feather(data: bytes, folder: Path) -> None:
-    """Read an Arrow table, whose sizes we look at ourselves."""
+    """Read an Arrow table; its sizes are checked by our own code."""
     _rows(folder, "day.feather", data, group="day")
 
 
 def pattern(data: bytes, folder: Path) -> None:
-    """Look for files by a pattern, inside of one folder."""
-    from undistract.sets.paths import set_paths
+    """Find files by a pattern inside a folder."""
+    from undistract.sources.discover import source_files
 
     (folder / "day1.npy").touch()
-    words = data.decode("utf-8", "surrogateescape").replace("/", "").replace("..", "")
-    set_paths(f"{folder}/{words}", ignore=words[::-1])
+    text = data.decode("utf-8", "surrogateescape").replace("/", "").replace("..", "")
+    source_files(f"{folder}/{text}", ignore=text[::-1])
 
 
 def network(data: bytes, folder: Path) -> None:
-    """Look whether an ONNX model stands alone."""
+    """Check that an ONNX model has no external data."""
     from undistract.features.network import _check_self_contained
 
     _check_self_contained("net.onnx", data)
 
 
 def request(data: bytes, _: Path) -> None:
-    """Send a request: its target, then a header in each line, then a body. No answer is an accident."""
+    """Send a request: target, one header per line, body. A server error is a finding."""
     from tests.web.asking import OURS, ask
 
     head, _, body = data.partition(b"\n\n")
@@ -142,31 +142,32 @@ def request(data: bytes, _: Path) -> None:
 
 
 def _rows(folder: Path, name: str, data: bytes, **reading: Any) -> None:
-    from undistract.sets import find_sets
+    from undistract import ReadOptions
+    from undistract.sources import discover_sources
 
     (folder / name).write_bytes(data)
-    for one in find_sets(folder / name, **reading):
-        assert not np.isnan(one.rows).any()
+    for source in discover_sources(folder / name, ReadOptions(**reading)):
+        assert not np.isnan(source.rows).any()
 
 
 _APPS: list[Any] = []
 
 
 def _app() -> Any:
-    from undistract import FeatureSet, learn
+    from undistract import Source, learn
     from undistract.web.app import make_app
 
     if not _APPS:
         from tests.web.asking import TOKEN
 
         rng = np.random.default_rng(0)
-        days = [FeatureSet(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
+        days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
         _APPS.append(make_app(token=TOKEN, model=learn(days)))
     return _APPS[0]
 
 
 def _files(name: str) -> list[bytes]:
-    """Return a good file or two of a kind."""
+    """Return valid files of a type."""
     rows = np.random.default_rng(0).normal(size=(6, 2))
     with TemporaryDirectory() as folder:
         path = Path(folder, name)
@@ -188,17 +189,17 @@ def _files(name: str) -> list[bytes]:
 
 
 def _headers() -> list[bytes]:
-    """Return the headers of good files without arrays."""
+    """Return the headers of valid files without arrays."""
     from undistract import Focus, Tail, save
     from undistract.storage.container import read_container
 
     with TemporaryDirectory() as folder:
-        things = (Focus(cutoff=0.9), Tail(0.001), {"a": [1, 2.5, None, ("x", 1)], "b": {"c": Focus()}})
-        return [json.dumps(read_container(save(thing, Path(folder, "m")))[0]).encode() for thing in things]
+        objects = (Focus(cutoff=0.9), Tail(0.001), {"a": [1, 2.5, None, ("x", 1)], "b": {"c": Focus()}})
+        return [json.dumps(read_container(save(item, Path(folder, "m")))[0]).encode() for item in objects]
 
 
 KEY = "6f1c1f4e-0d5a-4b53-9d0c-3f6f0d7a1b2c"
-VERDICT = {"kind": "verdict", "key": KEY, "set_name": "a", "start": 1, "stop": 9, "peak": 3, "answer": "familiar"}
+VERDICT = {"kind": "verdict", "key": KEY, "group_name": "a", "start": 1, "stop": 9, "peak": 3, "answer": "false_alarm"}
 PARSERS: dict[str, tuple[Callable[[bytes, Path], None], Callable[[], list[bytes]]]] = {
     "spec": (
         spec,
@@ -231,7 +232,7 @@ PARSERS: dict[str, tuple[Callable[[bytes, Path], None], Callable[[], list[bytes]
 
 
 def attempt(name: str, data: bytes, folder: Path) -> str:
-    """Let a parser read some bytes: "read" or "refused"; anything else it raises is a finding."""
+    """Run a parser: return "read" or "refused"; any other exception is a finding."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -242,27 +243,27 @@ def attempt(name: str, data: bytes, folder: Path) -> str:
 
 
 def changed(data: bytes, others: list[bytes], rng: np.random.Generator) -> bytes:
-    """Return a copy with some bytes changed, dropped or doubled, and words put in that parsers stumble over."""
+    """Return a copy with bytes changed, removed or repeated, and with tokens that are difficult for parsers."""
     content = bytearray(data)
     for _ in range(rng.integers(1, 3)):
-        place, length = int(rng.integers(len(content) + 1)), int(rng.integers(1, 12))
+        start, length = int(rng.integers(len(content) + 1)), int(rng.integers(1, 12))
         match rng.integers(6):
             case 0:
-                content[place : place + 1] = rng.bytes(1)
+                content[start : start + 1] = rng.bytes(1)
             case 1:
-                del content[place : place + length]
+                del content[start : start + length]
             case 2:
-                content[place:place] = content[place : place + length]
+                content[start:start] = content[start : start + length]
             case 3 | 4:
-                content[place : place + int(rng.integers(4))] = TOKENS[rng.integers(len(TOKENS))]
+                content[start : start + int(rng.integers(4))] = TOKENS[rng.integers(len(TOKENS))]
             case 5:
                 other = others[rng.integers(len(others))]
-                content[place:] = other[int(rng.integers(len(other) + 1)) :]
+                content[start:] = other[int(rng.integers(len(other) + 1)) :]
     return bytes(content)
 
 
 def random_runs(name: str, runs: int, seed: int = 0) -> dict[str, int]:
-    """Change good input at random, so many times; count how it went."""
+    """Change valid input at random `runs` times and count the outcomes."""
     seeds, counts = PARSERS[name][1](), {"read": 0, "refused": 0}
     rng = np.random.default_rng(seed)
     with TemporaryDirectory() as folder:
@@ -277,15 +278,17 @@ def random_runs(name: str, runs: int, seed: int = 0) -> dict[str, int]:
 
 
 def led_runs(name: str, runs: int) -> None:
-    """Let atheris find bytes; it ends the process, with an error where it found something."""
+    """Run atheris; it ends the process, with an error if it finds something."""
     import atheris
 
     with TemporaryDirectory() as corpus, TemporaryDirectory() as folder:
         for number, data in enumerate(PARSERS[name][1]()):
             Path(corpus, str(number)).write_bytes(data)
-        words = Path(folder, "words")
-        words.write_text("".join(f'"{"".join(f"{chr(92)}x{one:02x}" for one in token[:60])}"\n' for token in TOKENS))
-        for number in range(50):  # whatever is imported late is imported now
+        dictionary = Path(folder, "words")
+        dictionary.write_text(
+            "".join(f'"{"".join(f"{chr(92)}x{byte:02x}" for byte in token[:60])}"\n' for token in TOKENS)
+        )
+        for number in range(50):  # trigger late imports before fuzzing
             with suppress(*REFUSED):
                 attempt(name, changed(b"a" * (number % 7), TOKENS, np.random.default_rng(number)), Path(folder))
 
@@ -294,7 +297,7 @@ def led_runs(name: str, runs: int) -> None:
             attempt(name, data, Path(folder))
 
         options = ["-seed=1", "-max_len=4000", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]
-        options += [f"-runs={runs}", f"-dict={words}", f"-artifact_prefix={Path.cwd()}/finding-"]
+        options += [f"-runs={runs}", f"-dict={dictionary}", f"-artifact_prefix={Path.cwd()}/finding-"]
         atheris.Setup([sys.argv[0], *options, corpus], tried)
         atheris.Fuzz()
 
@@ -304,37 +307,37 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5000, help="of each parser")
     parser.add_argument("--only", nargs="*", default=list(PARSERS), choices=PARSERS)
     parser.add_argument("--led", choices=PARSERS, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.led:
+    options = parser.parse_args()
+    if options.led:
         import atheris
 
         with atheris.instrument_imports(include=["undistract"]):
             import undistract.cli.learn
             import undistract.features
-            import undistract.review.verdicts
-            import undistract.sets
+            import undistract.pipeline.verdicts
+            import undistract.sources
             import undistract.storage
             import undistract.web.app  # noqa: F401
-        led_runs(asked.led, asked.runs)
+        led_runs(options.led, options.runs)
         return 0
     led = find_spec("atheris") is not None
     if not led:
         print('Without atheris (pip install "undistract[fuzz]") the changes are random.')
-    found = 0
-    for name in asked.only:
+    exit_code = 0
+    for name in options.only:
         if not led:
-            print(name, random_runs(name, asked.runs), flush=True)
+            print(name, random_runs(name, options.runs), flush=True)
             continue
-        line = [sys.executable, "-m", "tests.campaigns.parsers", "--led", name, "--runs", str(asked.runs)]
+        line = [sys.executable, "-m", "tests.campaigns.parsers", "--led", name, "--runs", str(options.runs)]
         with TemporaryDirectory() as scratch:
-            told = subprocess.run(line, capture_output=True, text=True, cwd=scratch)
-        found |= told.returncode
-        numbers = [one for one in told.stderr.splitlines() if one.startswith(("Done ", "stat::peak", "#"))][-2:]
+            result = subprocess.run(line, capture_output=True, text=True, cwd=scratch)
+        exit_code |= result.returncode
+        numbers = [text for text in result.stderr.splitlines() if text.startswith(("Done ", "stat::peak", "#"))][-2:]
         print(
-            f"{name}: {'; '.join(numbers) if not told.returncode else told.stdout[-1500:] + told.stderr[-3000:]}",
+            f"{name}: {'; '.join(numbers) if not result.returncode else result.stdout[-1500:] + result.stderr[-3000:]}",
             flush=True,
         )
-    return found
+    return exit_code
 
 
 if __name__ == "__main__":

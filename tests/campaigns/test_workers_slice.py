@@ -1,11 +1,11 @@
-"""A slice of the campaign that kills workers, so that it stays runnable."""
+"""A short run of the worker campaign."""
 
 import pytest
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'undistract[dask]'")
 
 
-def test_sums_have_the_same_bits_whichever_workers_are_killed():
+def test_killed_workers_do_not_change_the_bits():
     from tests.campaigns.workers import campaign
 
     counts, complaints = campaign(kills=2, n_workers=2, seed=1, n_files=8)

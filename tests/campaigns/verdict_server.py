@@ -1,8 +1,8 @@
-"""The smallest server around a store: it takes verdicts and withdrawals over HTTP and acknowledges what is recorded.
+"""A minimal server for a store: it accepts verdicts and withdrawals over HTTP and acknowledges recorded ones.
 
     python -m tests.campaigns.verdict_server match.review
 
-It speaks the routes of the review page, so that either can stand in the campaign.
+It has the routes of the review page, so that the campaign can use either server.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def verdict_of(body: dict[str, object]) -> tuple[Verdict, np.ndarray | None]:
     """Return the verdict of a request, and evidence for it."""
     fields = {name: value for name, value in body.items() if name != "item"}
     start = int(str(body["item"]).split("-")[1])
-    place = {"set_name": "match.mp4", "start": start, "stop": start + 5, "peak": start + 2, "when": time.time()}
-    verdict = Verdict.from_json(fields | place)
+    position = {"group_name": "match.mp4", "start": start, "stop": start + 5, "peak": start + 2, "when": time.time()}
+    verdict = Verdict.from_json(fields | position)
     rows = np.random.default_rng(start).normal(size=(5, 64))
     return verdict, {"unsure": None, "calm": rows}.get(verdict.answer, rows[2])
 
@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *words):
+    def log_message(self, *arguments):
         pass
 
 

@@ -1,14 +1,14 @@
-"""No acknowledged verdict is lost or doubled: a server is killed, and its disk fills up, while two people answer.
+"""No acknowledged verdict is lost or duplicated when a server is killed or its disk is full.
 
     python -m tests.campaigns.verdicts [--rounds 200] [--full-disk 50] [--fold 100000] [--seed 0]
     python -m tests.campaigns.verdicts --review
 
-Each round starts a server; two writers send verdicts and withdrawals, now and then one they sent before; kill -9 comes
-at any moment. What got no answer is sent again to the next server, with the same key. After every round the store is
-read: each acknowledged event is there once, under the number that was told, and nothing is there that nobody sent.
-A full disk is a small file system of its own (as root), an error of the disk a limit of the file's size.
+Each round starts a server; two writers send verdicts and withdrawals and sometimes repeat one; kill -9 comes at a
+random time. Unanswered requests are sent again to the next server with the same key. After every round the store is
+read: each acknowledged event exists once, under its number, and there are no events that were not sent. A full disk is
+simulated by a small file system (as root), a disk error by a limit of the file size.
 
-The server is tests/campaigns/verdict_server.py, the store and little else; with --review it is `undistract review`.
+The server is tests/campaigns/verdict_server.py, a minimal one; with --review it is `undistract review`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tempfile import TemporaryDirectory
 from uuid import UUID
 
 from tests.web import reviews
-from undistract.review import ReviewStore, standing
+from undistract.review import ReviewStore, active_verdicts
 
-SECONDS = 60  # in which a server starts, and in which a shortage is noticed
+SECONDS = 60  # to start a server, and to notice a full disk
 GONE = (ConnectionError, http.client.HTTPException, TimeoutError)
 
 
@@ -44,11 +44,11 @@ class Server:
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         for line in self.process.stdout:
-            if found := re.search(r"http://(127\.0\.0\.1|localhost):(\d+)/\S*token=([\w.~-]+)", line):
-                self.host, port, self.token = found.groups()
+            if match := re.search(r"http://(127\.0\.0\.1|localhost):(\d+)/\S*token=([\w.~-]+)", line):
+                self.host, port, self.token = match.groups()
                 self.port = int(port)
                 return
-        raise RuntimeError(f"{shlex.join(command)} ended ({self.process.wait()}) before it told an address")
+        raise RuntimeError(f"{shlex.join(command)} ended ({self.process.wait()}) before it printed an address")
 
     def connection(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(self.host, self.port, timeout=SECONDS)
@@ -66,7 +66,7 @@ class Server:
 
 
 class Writer:
-    """A person who answers without a pause, sends again what got no answer, and writes down what was acknowledged."""
+    """A client that sends verdicts without pause, repeats unanswered ones and records acknowledgements."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name, self.chance = name, random.Random(f"{name} {seed}")
@@ -90,60 +90,60 @@ class Writer:
         if self.acknowledged and self.chance.random() < 0.1:
             return self.chance.choice(list(self.acknowledged))
         key = str(UUID(int=self.chance.getrandbits(128)))
-        verdicts = [known for known in self.acknowledged if "answer" in self.sent[known][1]]
+        verdicts = [event_key for event_key in self.acknowledged if "answer" in self.sent[event_key][1]]
         if verdicts and self.chance.random() < 0.2:
             self.sent[key] = "/api/withdrawals", {"key": key, "of": self.chance.choice(verdicts), "who": self.name}
         else:
-            answer = self.chance.choice(["familiar", "anomaly", "unsure"])
-            body = {"key": key, "item": self.chance.choice(items), "answer": answer, "who": self.name}
+            verdict = self.chance.choice(["false_alarm", "anomaly", "unsure"])
+            body = {"key": key, "item": self.chance.choice(items), "answer": verdict, "who": self.name}
             self.sent[key] = "/api/verdicts", body
         return key
 
     def _send(self, server: Server, connection, key: str, stop: threading.Event) -> None:
         self.waiting = key
-        status, told = server.ask(connection, *self.sent[key])
+        status, answer = server.ask(connection, *self.sent[key])
         if status >= 500:
             self.counts["refused"] += 1
-            if not told.get("error"):
-                self.wrong.append(f"{key} was refused with {status} and without words: {told}")
+            if not answer.get("error"):
+                self.wrong.append(f"{key} was rejected with {status} and without a message: {answer}")
             stop.wait(0.01)
             return
         if status >= 300:
-            self.wrong.append(f"{key} got {status}: {told}")
-        elif self.acknowledged.setdefault(key, told["event"]) != told["event"]:
-            self.wrong.append(f"{key} was event {self.acknowledged[key]}, then {told['event']}")
+            self.wrong.append(f"{key} got {status}: {answer}")
+        elif self.acknowledged.setdefault(key, answer["event"]) != answer["event"]:
+            self.wrong.append(f"{key} was event {self.acknowledged[key]}, then {answer['event']}")
         self.waiting = None
 
 
 def complaints(path: Path, writers: list[Writer]) -> list[str]:
-    """Read the store, and say what is not as it was acknowledged."""
+    """Read the store and return differences from the acknowledgements."""
     with ReviewStore.open(path, create=False) as store:
-        events = store.events()  # refuses gaps
+        events = store.events()  # raises on gaps
         taught = [event.key for _, event in events if getattr(event, "answer", "unsure") != "unsure"]
-        found = [f"{key} has no evidence" for key in set(taught) - set(store.evidence_of(taught))]
+        problems = [f"{key} has no evidence" for key in set(taught) - set(store.evidence_of(taught))]
     numbers = {event.key: number for number, event in events}
     if len(numbers) != len(events):
-        found.append(f"{len(events) - len(numbers)} events are there twice")
+        problems.append(f"{len(events) - len(numbers)} events are duplicated")
     sent = {key: body for writer in writers for key, (_, body) in writer.sent.items()}
     for _, event in events:
-        told, body = event.to_json(), sent.get(event.key)
-        if body is None or any(told[name] != body[name] for name in body if name != "item"):
-            found.append(f"{event.key} is there as {told}, sent was {body}")
+        stored, body = event.to_json(), sent.get(event.key)
+        if body is None or any(stored[name] != body[name] for name in body if name != "item"):
+            problems.append(f"{event.key} is stored as {stored}, sent was {body}")
     for writer in writers:
         for key, number in writer.acknowledged.items():
             if numbers.get(key) != number:
-                found.append(f"{key} was acknowledged as event {number}, and is {numbers.get(key)}")
-        found += writer.wrong
-    return found
+                problems.append(f"{key} was acknowledged as event {number}, and is {numbers.get(key)}")
+        problems += writer.wrong
+    return problems
 
 
 @contextmanager
 def writing(server: Server, writers: list[Writer]):
-    """Let all writers write to the server, until the block ends."""
+    """Run all writers until the block ends."""
     with closing(server.connection()) as connection:
-        status, told = server.ask(connection, "/api/queue")
-    assert status == 200, told
-    items, stop = [item["id"] for item in told["items"]], threading.Event()
+        status, queue = server.ask(connection, "/api/queue")
+    assert status == 200, queue
+    items, stop = [item["id"] for item in queue["items"]], threading.Event()
     threads = [threading.Thread(target=writer.write, args=(server, items, stop)) for writer in writers]
     for thread in threads:
         thread.start()
@@ -157,12 +157,12 @@ def writing(server: Server, writers: list[Writer]):
 
 @contextmanager
 def scarce(kind: str, server: Server, store: Path, chance: random.Random):
-    """Let the disk be full, or writing fail beyond a size, until the block ends."""
+    """Fill the disk, or limit the file size, until the block ends."""
     room = chance.randrange(0, 30_000)
     if kind == "full disk":
         filler = store.with_name("filler")
         free = os.statvfs(store.parent).f_bavail * os.statvfs(store.parent).f_frsize
-        with suppress(OSError):  # the writers may have filled it meanwhile
+        with suppress(OSError):  # the writers may have filled it already
             filler.write_bytes(bytes(max(free - room, 0)))
         yield
         filler.unlink(missing_ok=True)
@@ -176,17 +176,19 @@ def scarce(kind: str, server: Server, store: Path, chance: random.Random):
 
 @contextmanager
 def small_disk(folder: Path):
-    """Put a file system of 32 MB on a folder, where that is allowed; say whether it is."""
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", folder], capture_output=True).returncode
+    """Mount a file system of 32 MB on a folder; yield False if that is not permitted."""
+    exit_code = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", folder], capture_output=True
+    ).returncode
     try:
-        yield made == 0
+        yield exit_code == 0
     finally:
-        if made == 0:
+        if exit_code == 0:
             subprocess.run(["umount", folder], check=True)
 
 
 def kill_rounds(rounds: int, command: list[str], store: Path, seed: int, counts: Counter[str]) -> list[str]:
-    """Kill the server so many times while two people write."""
+    """Kill the server `rounds` times while two clients write."""
     chance, writers = random.Random(seed), [Writer("Ada", seed), Writer("Bo", seed)]
     for number in range(rounds):
         server = Server(command)
@@ -195,19 +197,19 @@ def kill_rounds(rounds: int, command: list[str], store: Path, seed: int, counts:
             server.kill()
         counts["killed inside a transaction"] += store.with_name(store.name + "-journal").exists()
         unanswered = {writer.waiting for writer in writers} - {None}
-        found = complaints(store, writers)
-        with ReviewStore.open(store) as held:
+        problems = complaints(store, writers)
+        with ReviewStore.open(store) as opened:
             counts["recorded, but killed before the answer"] += len(
-                unanswered & {event.key for _, event in held.events()} - {k for w in writers for k in w.acknowledged}
+                unanswered & {event.key for _, event in opened.events()} - {k for w in writers for k in w.acknowledged}
             )
-        if found:
-            return [f"round {number}: {one}" for one in found]
+        if problems:
+            return [f"round {number}: {problem}" for problem in problems]
     counts["acknowledged"] += sum(len(writer.acknowledged) for writer in writers)
     return []
 
 
 def full_disk_rounds(rounds: int, command: list[str], store: Path, seed: int, counts: Counter[str], kinds) -> list[str]:
-    """Let the disk fail so many times while two people write; every other time the server is killed as well."""
+    """Let the disk fail `rounds` times while two clients write; half of the times kill the server as well."""
     chance, writers = random.Random(seed), [Writer("Cy", seed), Writer("Di", seed)]
     for number in range(rounds):
         server, kind = Server(command), kinds[number % len(kinds)]
@@ -231,15 +233,15 @@ def full_disk_rounds(rounds: int, command: list[str], store: Path, seed: int, co
                     time.sleep(0.005)
                 server.kill()
         counts[kind] += 1
-        if found := complaints(store, writers):
-            return [f"round {number}, {kind}: {one}" for one in found]
+        if problems := complaints(store, writers):
+            return [f"round {number}, {kind}: {problem}" for problem in problems]
     counts["refused"] += sum(writer.counts["refused"] for writer in writers)
     counts["acknowledged"] += sum(len(writer.acknowledged) for writer in writers)
     return []
 
 
 def campaign(rounds: int, full_disk: int, seed: int, *, review: bool = False):
-    """Run both kinds of rounds; return counts, and complaints (none, it is hoped)."""
+    """Run both kinds of rounds; return counts and complaints."""
     counts: Counter[str] = Counter()
     with TemporaryDirectory() as scratch, ExitStack() as stack:
         command = [sys.executable, "-m", "tests.campaigns.verdict_server"]
@@ -248,34 +250,34 @@ def campaign(rounds: int, full_disk: int, seed: int, *, review: bool = False):
             command = [sys.executable, "-m", "undistract", "review", str(files.scores), "--with", str(files.model)]
             command += ["--data", str(files.data), "--no-browser", "--store"]
         path = Path(scratch, "match.review")
-        found = kill_rounds(rounds, [*command, str(path)], path, seed, counts)
-        if found:
-            return counts, found
+        problems = kill_rounds(rounds, [*command, str(path)], path, seed, counts)
+        if problems:
+            return counts, problems
         kinds = ["error of the disk"]
         disk = Path(scratch, "disk")
         disk.mkdir()
         if full_disk and stack.enter_context(small_disk(disk)):
             kinds.append("full disk")
         path = disk / "match.review"
-        found += full_disk_rounds(full_disk, [*command, str(path)], path, seed, counts, kinds)
-    return counts, found
+        problems += full_disk_rounds(full_disk, [*command, str(path)], path, seed, counts, kinds)
+    return counts, problems
 
 
 def fold_speed(count: int) -> dict[str, tuple[float, float]]:
-    """Measure how long so many events take to be read back and folded: seconds, and seconds of the processor."""
+    """Measure wall and CPU seconds to read back and fold `count` events."""
     from sqlalchemy import insert
 
     from tests.review.making import random_events
-    from undistract.review import tables
-    from undistract.review.database import Database
+    from undistract.review import store as tables
+    from undistract.review.store import Database
 
     seconds = {}
 
     @contextmanager
-    def timed(what):
+    def timed(label):
         started, worked = time.perf_counter(), time.process_time()
         yield
-        seconds[what] = time.perf_counter() - started, time.process_time() - worked
+        seconds[label] = time.perf_counter() - started, time.process_time() - worked
 
     events, lines = random_events(0, count, n_items=count // 4), []
     with TemporaryDirectory() as scratch:
@@ -289,8 +291,8 @@ def fold_speed(count: int) -> dict[str, tuple[float, float]]:
             sums = tables.checksum(number, body)
             lines.append({"number": number, "key": event.key, "kind": record["kind"], "body": body, "checksum": sums})
         database = Database(path)
-        with database.writing() as connection:  # one by one the disk would take minutes
-            connection.execute(insert(tables.events), lines)
+        with database.writing() as connection:  # one transaction each would take minutes
+            connection.execute(insert(tables.events_table), lines)
         database.close()
         with timed("to open"):
             store = ReviewStore.open(path)
@@ -298,7 +300,7 @@ def fold_speed(count: int) -> dict[str, tuple[float, float]]:
             read = [event for _, event in store.events()]
         store.close()
         with timed("to fold"):
-            standing(read, now=float(count // 2))
+            active_verdicts(read, now=float(count // 2))
         assert read == events
     return seconds
 
@@ -307,18 +309,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200, help="times the server is killed")
     parser.add_argument("--full-disk", type=int, default=50, help="times the disk fails")
-    parser.add_argument("--fold", type=int, default=0, help="read back and fold so many events, and tell the seconds")
+    parser.add_argument(
+        "--fold", type=int, default=0, help="read back and fold this many events, and print the seconds"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--review", action="store_true", help="the server is `undistract review`")
     options = parser.parse_args()
     started = time.time()
-    counts, found = campaign(options.rounds, options.full_disk, options.seed, review=options.review)
-    print(f"{options.rounds} kills, {options.full_disk} shortages:", *(f"{n} {what}," for what, n in counts.items()))
-    print(f"{len(found)} complaints, {time.time() - started:.0f} s", *found, sep="\n")
+    counts, problems = campaign(options.rounds, options.full_disk, options.seed, review=options.review)
+    print(f"{options.rounds} kills, {options.full_disk} shortages:", *(f"{n} {label}," for label, n in counts.items()))
+    print(f"{len(problems)} complaints, {time.time() - started:.0f} s", *problems, sep="\n")
     if options.fold:
-        for what, (passed, worked) in fold_speed(options.fold).items():
-            print(f"{options.fold} events: {passed:.2f} s {what}, {worked:.2f} s of the processor")
-    return int(bool(found))
+        for label, (passed, worked) in fold_speed(options.fold).items():
+            print(f"{options.fold} events: {passed:.2f} s {label}, {worked:.2f} s of the processor")
+    return int(bool(problems))
 
 
 if __name__ == "__main__":

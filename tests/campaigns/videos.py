@@ -1,10 +1,10 @@
-"""Hostile videos: mutated clips give frames or one readable error; never a crash, a hang or a gigabyte.
+"""Mutated video clips give frames or a clear error; never a crash, a hang or a gigabyte.
 
     python -m tests.campaigns.videos [--count 500] [--seed 0]
 
-Bits are flipped, bytes overwritten, files cut, pieces of a file (atoms, chunks) swapped, doubled or dropped, and sizes
-in headers blown up, in mp4, avi and mkv. Each clip is read, and the stretch in its middle is shown, in a worker with
-one gigabyte of address space and ten seconds.
+Bits are flipped, bytes overwritten, files truncated, parts of a file (atoms, chunks) swapped, repeated or removed, and
+sizes in headers increased, in mp4, avi and mkv. Each clip is read, and a part of it is rendered, in a worker with one
+gigabyte of address space and ten seconds.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     kind = rng.choice(["flip", "overwrite", "cut", "swap", "double", "drop", "blow up", "header"])
     start, stop = np.sort(rng.integers(0, len(data), size=2)).tolist()
     if kind == "flip":
-        for place in rng.integers(0, len(data), size=rng.integers(1, 200)).tolist():
-            data[place] ^= 1 << int(rng.integers(8))
+        for offset in rng.integers(0, len(data), size=rng.integers(1, 200)).tolist():
+            data[offset] ^= 1 << int(rng.integers(8))
     elif kind == "header":
-        for place in rng.integers(0, min(len(data), 1000), size=rng.integers(1, 20)).tolist():
-            data[place] = int(rng.integers(256))
+        for offset in rng.integers(0, min(len(data), 1000), size=rng.integers(1, 20)).tolist():
+            data[offset] = int(rng.integers(256))
     elif kind == "overwrite":
         data[start:stop] = rng.bytes(stop - start)
     elif kind == "cut":
@@ -47,21 +47,21 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
         data[start:start] = data[start:stop]
     elif kind == "drop":
         del data[start:stop]
-    else:  # a length, a width or a count becomes huge
-        place = start // 4 * 4
-        data[place : place + 4] = rng.choice([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x40\x00"])
+    else:  # increase a length, a width or a count
+        offset = start // 4 * 4
+        data[offset : offset + 4] = rng.choice([b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x00\x00\x40\x00"])
     return bytes(data)
 
 
 def work() -> None:
-    """Read clips named on stdin, and say how each went."""
+    """Read clips named on stdin and print the outcomes."""
     from undistract.features import make_extractor
-    from undistract.report.stretch import write_stretch
-    from undistract.sets.videos import video_rows
+    from undistract.report.video import write_stretch
+    from undistract.sources.videos import video_rows
 
     extract = make_extractor("pixels(size=6x4)")
 
-    def shown(path: str, chunks: list) -> str:
+    def render(path: str, chunks: list) -> str:
         times = np.concatenate([times for _, times in chunks])
         middle = len(times) // 2
         try:
@@ -77,13 +77,13 @@ def work() -> None:
         chunks = list(video_rows(path, extract, on_report=reports.append))
         if not all(np.isfinite(rows).all() and np.isfinite(times).all() for rows, times in chunks):
             return "NOT FINITE"
-        return ("read, something lost" if reports[0].lost else "read") + shown(path, chunks)
+        return ("read, something lost" if reports[0].lost else "read") + render(path, chunks)
 
     answer_each(read)
 
 
 def campaign(count: int, seed: int, containers: list[str], keep: Path | None = None) -> dict[str, Counter[str]]:
-    """Read so many mutated clips of each container, and count how each went."""
+    """Read `count` mutated clips of each container and count the outcomes."""
     counts: dict[str, Counter[str]] = {}
     with TemporaryDirectory() as scratch:
         worker = Worker(__spec__.name)

@@ -1,4 +1,4 @@
-"""A process that reads files it is told of, with a gigabyte of address space and ten seconds for each."""
+"""A process that reads files with a limit of one gigabyte of address space and ten seconds per file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS, MEMORY = 10, 2**30
 
 
 def answer_each(read: Callable[[str], str]) -> None:
-    """Inside the process: read each file that stdin names, and say how it went; capitals are findings."""
+    """Inside the process: read each file named on stdin and print the outcome; capitals are findings."""
     import resource
 
     from undistract.errors import InputError
@@ -26,12 +26,12 @@ def answer_each(read: Callable[[str], str]) -> None:
         except InputError:
             print("refused", flush=True)
         except Exception as error:
-            words = " ".join(str(error).split())[:80]
-            print(f"ERROR {type(error).__name__}: {words}", flush=True)
+            message = " ".join(str(error).split())[:80]
+            print(f"ERROR {type(error).__name__}: {message}", flush=True)
 
 
 class Worker:
-    """Such a process, seen from outside: `python -m MODULE --work`. Make a new one when it has died."""
+    """The process seen from outside: `python -m MODULE --work`. Create a new one after it has died."""
 
     def __init__(self, module: str) -> None:
         self.process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Worker:
         assert self.process.stdout.readline() == "ready\n"
 
     def read(self, path: Path) -> str:
-        """Let it read a file, and return what it says, or how it ended."""
+        """Let the process read a file; return the printed outcome, or how the process ended."""
         print(path, file=self.process.stdin, flush=True)
         answered, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         if not answered:
@@ -55,6 +55,6 @@ class Worker:
         return self.process.stdout.readline().rstrip("\n") or f"CRASH {self.process.wait()}"
 
     def end(self) -> None:
-        """End it."""
+        """Kill the process."""
         self.process.kill()
         self.process.communicate()

@@ -1,10 +1,10 @@
-"""Workers may die at any moment: the moments have the same bits.
+"""Killed workers do not change the bits of the moments.
 
     python -m tests.campaigns.workers [--kills 20] [--workers 3] [--seed 0]
 
-Workers of a cluster on this machine read files and sum them up, again and again. A thread kills one of them by its
-process id (kill -9) at random moments while a run is under way, as long as another is left; Dask starts one in its
-place. After each run the bits are compared with those that this process found by itself.
+Workers of a cluster on this machine read files and sum them, repeatedly. A thread kills one of them by its process id
+(kill -9) at random times during a run, as long as another one is alive; Dask starts a replacement. After each run the
+bits are compared with the result of this process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from undistract.parallel import gather
 
 
 class Killer(threading.Thread):
-    """Kills a worker now and then, while a run is under way."""
+    """Kills a worker at random times during a run."""
 
     def __init__(self, cluster, most: int, seed: int, pause: float) -> None:
         super().__init__(daemon=True)
@@ -45,11 +45,11 @@ class Killer(threading.Thread):
             address = self.random.choice(sorted(alive))
             nanny = self.cluster.workers.get(alive[address])
             if nanny is None or nanny.process is None or nanny.process.pid is None:
-                continue  # it has just died
+                continue  # it has died already
             with suppress(ProcessLookupError):
                 os.kill(nanny.process.pid, signal.SIGKILL)
                 while address in self.cluster.scheduler.workers and not self.ended.wait(0.01):
-                    pass  # until the scheduler has heard of it
+                    pass  # until the scheduler has noticed
                 self.kills += 1
 
 
@@ -63,11 +63,11 @@ def write_files(folder: Path, n_files: int, n_rows: int, n_features: int) -> Non
 def campaign(
     kills: int, *, n_workers: int = 3, seed: int = 0, n_files: int = 12, n_rows: int = 20_000, pause: float = 0.3
 ) -> tuple[Counter, list[str]]:
-    """Run until so many workers were killed in mid-run; return what was counted, and what went wrong."""
+    """Run until `kills` workers were killed during runs; return counts and complaints."""
     counts: Counter = Counter()
     complaints: list[str] = []
-    # Leaves of 6400 rows, as wide rows have: more of them are under way when somebody dies.
-    with TemporaryDirectory() as folder, patch("undistract.parallel.plan.LEAF_VALUES", 1):
+    # Small tasks of 6400 rows, so that more of them run when a worker dies.
+    with TemporaryDirectory() as folder, patch("undistract.parallel.tasks.LEAF_VALUES", 1):
         write_files(Path(folder), n_files, n_rows, 64)
         expected = bits(gather([folder], split_every=4))
         with (
@@ -85,16 +85,16 @@ def campaign(
             try:
                 while killer.kills < kills:
                     before = killer.kills
-                    cluster.scale(n_workers)  # who was killed while it started is not started again by itself
+                    cluster.scale(n_workers)  # Dask does not restart a worker that was killed during its start
                     killer.running.set()
-                    begun = time.monotonic()
-                    found = bits(gather([folder], client, split_every=4, timeout=120))
-                    counts["seconds"] += time.monotonic() - begun
+                    start = time.monotonic()
+                    actual = bits(gather([folder], client, split_every=4, timeout=120))
+                    counts["seconds"] += time.monotonic() - start
                     killer.running.clear()
                     counts["runs"] += 1
-                    print(f"run {counts['runs']}: {time.monotonic() - begun:.1f} s, {killer.kills} kills", flush=True)
+                    print(f"run {counts['runs']}: {time.monotonic() - start:.1f} s, {killer.kills} kills", flush=True)
                     counts["runs with kills"] += killer.kills > before
-                    if found != expected:
+                    if actual != expected:
                         complaints.append(f"run {counts['runs']}, with {killer.kills - before} kills: other bits")
             finally:
                 killer.ended.set()
@@ -107,8 +107,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, value in {"kills": 20, "workers": 3, "seed": 0}.items():
         parser.add_argument(f"--{name}", type=int, default=value)
-    asked = parser.parse_args()
-    counts, complaints = campaign(asked.kills, n_workers=asked.workers, seed=asked.seed)
+    options = parser.parse_args()
+    counts, complaints = campaign(options.kills, n_workers=options.workers, seed=options.seed)
     print(", ".join(f"{name} {value:.0f}" for name, value in counts.items()))
     print("\n".join(complaints) or "Every run gave the same bits.")
     raise SystemExit(bool(complaints))

@@ -1,4 +1,4 @@
-"""The command line as tests use it: inside this process, or as a process of its own."""
+"""Run commands in this process or in a separate one."""
 
 import csv
 import json
@@ -11,30 +11,30 @@ from click.testing import CliRunner
 from undistract.cli import main
 
 NAMES = ("cpu", "memory", "disk", "net", "heat", "fan")
-LOAD = np.array([5.0, 3.0, 0.0, 4.0, 6.0, 2.0])  # moves all readings of all days, and tells nothing
+LOAD = np.array([5.0, 3.0, 0.0, 4.0, 6.0, 2.0])  # nuisance variation of all readings on all days
 EVENT = np.array([0.0, 0.0, 9.0, 0.0, -6.0, 6.0])
 
 
-def run(*words):
-    """Run a command here; quick."""
-    return CliRunner().invoke(main, [str(word) for word in words])
+def run(*arguments):
+    """Run a command in this process, which is fast."""
+    return CliRunner().invoke(main, [str(word) for word in arguments])
 
 
-def answer(*words):
+def answer(*arguments):
     """Run a command that must succeed, and return its JSON."""
-    told = run(*words, "--json")
-    assert told.exit_code == 0, told.output
-    return json.loads(told.stdout)
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
-def shell(*words, folder=None):
-    """Run the real thing, where a stray warning is an error."""
-    line = [sys.executable, "-W", "error", "-m", "undistract", *map(str, words)]
+def shell(*arguments, folder=None):
+    """Run a command in a new process in which warnings are errors."""
+    line = [sys.executable, "-W", "error", "-m", "undistract", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=180, cwd=folder)
 
 
 def write_day(path, seed, *, n_rows=120, event=None):
-    """Write a day of a machine: readings that differ from day to day, a load that goes up and down."""
+    """Write one day of a machine: readings that differ between days, and a load that varies within each day."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=6) + rng.normal(size=(n_rows, 6)) + rng.normal(size=(n_rows, 1)) * LOAD
     if event is not None:

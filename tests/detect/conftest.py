@@ -1,4 +1,4 @@
-"""What the tests of this room share."""
+"""Fixtures of the detector tests."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def golden():
     data = os.environ.get("UNDISTRACT_DATA") or Path(__file__).parents[2].parent / "shared" / "data"
     path = Path(data).parent / "golden" / "discriminative_tight.npz"
     if not path.exists():
-        pytest.skip("the reference scores are not here: set UNDISTRACT_DATA to the data folder")
+        pytest.skip("the reference scores are missing: set UNDISTRACT_DATA to the data folder")
     with np.load(path, allow_pickle=False) as file:
         return dict(file)

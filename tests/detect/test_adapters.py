@@ -15,12 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import OneClassSVM
 
-from undistract.detect import AdaptedDetector, NearestDetector, detector
-from undistract.detect.adapters import BY_NAME
+from undistract.detect import AdaptedDetector, NearestDetector, as_detector
+from undistract.detect.registry import DETECTORS
 from undistract.errors import InputError
 
 
-def rows_with_an_outlier():
+def rows_with_outlier():
     X = np.random.default_rng(0).normal(size=(400, 8))
     X[123] = 7 * np.array([1, -1, 1, 1, -1, 1, -1, -1])
     return X
@@ -40,54 +40,56 @@ SKLEARN = {
 
 
 @pytest.mark.parametrize("model", SKLEARN.values(), ids=SKLEARN.keys())
-def test_a_planted_outlier_scores_highest_in_scikit_learns(model):
-    X = rows_with_an_outlier()
-    found = detector(model).fit(X)
-    assert found.scores_.shape == (400,)
-    assert found.scores_.argmax() == 123
+def test_outlier_scores_highest_with_scikit_learn_models(model):
+    X = rows_with_outlier()
+    fitted = as_detector(model).fit(X)
+    assert fitted.scores_.shape == (400,)
+    assert fitted.scores_.argmax() == 123
 
 
 @pytest.mark.parametrize("model", SKLEARN.values(), ids=SKLEARN.keys())
-def test_and_behind_a_projection_that_stays_as_it_is(model):
-    X = rows_with_an_outlier()
+def test_outlier_scores_highest_behind_frozen_projection(model):
+    X = rows_with_outlier()
     focus = FrozenEstimator(FunctionTransformer(lambda X: X[:, :3]).fit(X))
-    assert detector(make_pipeline(focus, model)).fit(X).scores_.argmax() == 123
+    assert as_detector(make_pipeline(focus, model)).fit(X).scores_.argmax() == 123
 
 
 @pytest.mark.parametrize("name", ["knn.KNN", "hbos.HBOS", "ecod.ECOD", "iforest.IForest", "pca.PCA"])
 @pytest.mark.filterwarnings("ignore")
-def test_a_planted_outlier_scores_highest_in_pyods(name):
+def test_outlier_scores_highest_with_pyod_models(name):
     pytest.importorskip("pyod", reason="PyOD is not installed: pip install 'undistract[pyod]'")
     module, _, kind = name.partition(".")
     model = getattr(pytest.importorskip(f"pyod.models.{module}"), kind)()
-    X = rows_with_an_outlier()
+    X = rows_with_outlier()
     for candidate in (model, make_pipeline(StandardScaler(), model)):
-        found = detector(candidate).fit(X)
-        assert found.scores_.argmax() == 123
-        assert found.anomaly_score(X).argmax() == 123
+        fitted = as_detector(candidate).fit(X)
+        assert fitted.scores_.argmax() == 123
+        assert fitted.anomaly_score(X).argmax() == 123
     assert not hasattr(model, "decision_scores_")
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-def test_a_name_gives_a_detector_that_finds_the_outlier(name):
-    X = rows_with_an_outlier()
+@pytest.mark.parametrize("name", DETECTORS)
+def test_registered_name_makes_detector_that_finds_outlier(name):
+    X = rows_with_outlier()
     normal = np.delete(X, 123, axis=0)
-    # A density ratio looks for what many rows have in common, so it is asked about many.
-    found = detector(name).fit(np.concatenate([normal, X[[123] * 40]]) if name == "density_ratio" else normal)
-    assert found.anomaly_score(X).argmax() == 123
+    training = normal
+    if name == "density_ratio":  # it detects what many rows have in common, so repeat the outlier
+        training = np.concatenate([normal, X[[123] * 40]])
+    fitted = as_detector(name).fit(training)
+    assert fitted.anomaly_score(X).argmax() == 123
 
 
-def test_only_the_sign_is_turned():
-    X = rows_with_an_outlier()
+def test_adapter_changes_only_the_sign():
+    X = rows_with_outlier()
     forest = IsolationForest(random_state=0).fit(X)
     np.testing.assert_array_equal(
-        detector(IsolationForest(random_state=0)).fit(X).anomaly_score(X[:9]), -forest.score_samples(X[:9])
+        as_detector(IsolationForest(random_state=0)).fit(X).anomaly_score(X[:9]), -forest.score_samples(X[:9])
     )
     factor = LocalOutlierFactor().fit(X)
-    np.testing.assert_array_equal(detector(LocalOutlierFactor()).fit(X).scores_, -factor.negative_outlier_factor_)
+    np.testing.assert_array_equal(as_detector(LocalOutlierFactor()).fit(X).scores_, -factor.negative_outlier_factor_)
 
 
-def test_a_model_with_a_decision_function_alone_is_turned_too():
+def test_decision_function_is_negated_without_score_samples():
     class Above:
         def fit(self, X, y=None):
             return self
@@ -95,52 +97,52 @@ def test_a_model_with_a_decision_function_alone_is_turned_too():
         def decision_function(self, X):
             return -X[:, 0]
 
-    assert detector(Above()).fit(np.eye(3)).scores_.argmax() == 0
+    assert as_detector(Above()).fit(np.eye(3)).scores_.argmax() == 0
 
 
-def test_the_model_given_is_left_alone():
+def test_original_model_is_not_fitted():
     model = IsolationForest(random_state=0)
-    detector(model).fit(rows_with_an_outlier())
+    as_detector(model).fit(rows_with_outlier())
     assert not hasattr(model, "estimators_")
 
 
-def test_a_frozen_model_is_used_as_it_was_fitted():
-    X = rows_with_an_outlier()
+def test_frozen_model_is_not_refitted():
+    X = rows_with_outlier()
     factor = LocalOutlierFactor(novelty=True).fit(X[100:])
-    found = detector(FrozenEstimator(factor)).fit(X[:50])
-    np.testing.assert_array_equal(found.anomaly_score(X), -factor.score_samples(X))
-    np.testing.assert_array_equal(found.scores_, -factor.score_samples(X[:50]))
+    fitted = as_detector(FrozenEstimator(factor)).fit(X[:50])
+    np.testing.assert_array_equal(fitted.anomaly_score(X), -factor.score_samples(X))
+    np.testing.assert_array_equal(fitted.scores_, -factor.score_samples(X[:50]))
 
 
-def test_a_detector_is_returned_as_it_is():
+def test_detector_is_returned_unchanged():
     ours = NearestDetector()
     adapted = AdaptedDetector(IsolationForest())
-    assert detector(ours) is ours
-    assert detector(adapted) is adapted
+    assert as_detector(ours) is ours
+    assert as_detector(adapted) is adapted
 
 
 @pytest.mark.parametrize(
     ("obj", "message"),
     [
         ("near", "No detector is called 'near'. Use one of nearest"),
-        (IsolationForest, r"IsolationForest is a class. Give an instance: IsolationForest\(\)"),
+        (IsolationForest, r"IsolationForest is a class. Pass an instance: IsolationForest\(\)"),
         (3, "3 has no fit"),
     ],
 )
-def test_what_is_no_detector_is_refused_with_a_reason(obj, message):
+def test_invalid_detector_raises_input_error(obj, message):
     with pytest.raises(InputError, match=message):
-        detector(obj)
+        as_detector(obj)
 
 
-def test_new_rows_for_a_model_that_takes_none_are_refused_with_a_reason():
-    X = rows_with_an_outlier()
+def test_model_that_cannot_score_new_rows_raises_input_error():
+    X = rows_with_outlier()
     with pytest.raises(InputError, match="Use novelty=True to score later rows"):
-        detector(LocalOutlierFactor()).fit(X).anomaly_score(X)
+        as_detector(LocalOutlierFactor()).fit(X).anomaly_score(X)
     with pytest.raises(InputError, match="StandardScaler cannot score rows"):
-        detector(StandardScaler()).fit(X)
+        as_detector(StandardScaler()).fit(X)
 
 
-def test_a_model_that_gives_no_number_is_an_error_not_a_score():
+def test_nan_scores_raise_input_error():
     class Broken:
         def fit(self, X, y=None):
             return self
@@ -148,16 +150,16 @@ def test_a_model_that_gives_no_number_is_an_error_not_a_score():
         def score_samples(self, X):
             return np.full(len(X), np.nan)
 
-    with pytest.raises(InputError, match="Broken gave 3 of 3 scores not finite"):
-        detector(Broken()).fit(np.eye(3))
+    with pytest.raises(InputError, match="Broken returned 3 non-finite scores for 3 rows"):
+        as_detector(Broken()).fit(np.eye(3))
 
 
-def test_a_probabilistic_model_is_a_detector_too():
-    assert detector(PCA(2)).fit(rows_with_an_outlier()).scores_.argmax() == 123
+def test_probabilistic_model_is_adapted():
+    assert as_detector(PCA(2)).fit(rows_with_outlier()).scores_.argmax() == 123
 
 
-def test_scores_of_another_shape_are_called_so():
-    # They were called not finite, none of them.
+def test_wrong_shape_of_scores_raises_input_error():
+    # Regression: the message was about non-finite scores.
     class Columns(BaseEstimator):
         def fit(self, X, y=None):
             return self
@@ -165,5 +167,5 @@ def test_scores_of_another_shape_are_called_so():
         def score_samples(self, X):
             return np.zeros((len(X), 1))
 
-    with pytest.raises(InputError, match=r"Columns gave scores of shape \(5, 1\); expected one for each row"):
-        detector(Columns()).fit(np.ones((5, 2)))
+    with pytest.raises(InputError, match=r"Columns returned scores of shape \(5, 1\), expected \(n,\)"):
+        as_detector(Columns()).fit(np.ones((5, 2)))

@@ -1,4 +1,4 @@
-"""Promise 4: any input gives a result or one typed error that says what to do; never a NaN score."""
+"""Promise 4: any input gives a result or one typed error with advice; never a NaN score."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from undistract.detect import (
     NearestDetector,
     RidgeMahalanobis,
     SparseCombinationDetector,
-    detector,
+    as_detector,
 )
 from undistract.errors import InputError
 
-TAUGHT = FrozenEstimator(
-    Focus(n_remove=1).fit(np.random.default_rng(1).normal(size=(200, 3)) * [9, 1, 1], sets=np.arange(200) % 10)
+FROZEN_FOCUS = FrozenEstimator(
+    Focus(n_remove=1).fit(np.random.default_rng(1).normal(size=(200, 3)) * [9, 1, 1], groups=np.arange(200) % 10)
 )
 DETECTORS = {
     "discriminative": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, random_state=0),
@@ -36,14 +36,14 @@ DETECTORS = {
     "nearest": NearestDetector(n_neighbors=3),
     "sparse combination": SparseCombinationDetector(n_bases=2, size=1, n_starts=1, random_state=0),
     "density ratio": DensityRatioDetector(),
-    "forest": detector(IsolationForest(n_estimators=5, random_state=0)),
-    "outlier factor": detector(LocalOutlierFactor(n_neighbors=3, novelty=True)),
-    "one-class SVM": detector(OneClassSVM()),
-    "penalised": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, penalty=TAUGHT, strength="auto"),
-    "penalised one-class SVM": detector(FocusPenalty(OneClassSVM(kernel="linear"), TAUGHT)),
+    "forest": as_detector(IsolationForest(n_estimators=5, random_state=0)),
+    "outlier factor": as_detector(LocalOutlierFactor(n_neighbors=3, novelty=True)),
+    "one-class SVM": as_detector(OneClassSVM()),
+    "penalised": DiscriminativeDetector(window=5, stride=3, n_shuffles=2, penalty=FROZEN_FOCUS, strength="auto"),
+    "penalised one-class SVM": as_detector(FocusPenalty(OneClassSVM(kernel="linear"), FROZEN_FOCUS)),
 }
 
-# scikit-learn's own checks insist on TypeError for sparse rows and for objects that are no numbers.
+# scikit-learn's own checks require a TypeError for sparse rows and for objects that are not numbers.
 TYPED = (InputError, TypeError)
 
 plain = np.random.default_rng(0).normal(size=(20, 3))
@@ -98,16 +98,16 @@ INPUTS = {
 }
 
 
-# scikit-learn's own models may warn of what they see; our own detectors may not.
+# scikit-learn's models may warn about such input; our detectors must not.
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @pytest.mark.parametrize("model", DETECTORS.values(), ids=DETECTORS.keys())
 @pytest.mark.parametrize("X", INPUTS.values(), ids=INPUTS.keys())
 def test_fitting_gives_finite_scores_or_one_typed_error(model, X):
     try:
-        found = clone(model).fit(X)
+        fitted = clone(model).fit(X)
     except TYPED:
         return
-    for scores in (found.scores_, found.anomaly_score(X)):
+    for scores in (fitted.scores_, fitted.anomaly_score(X)):
         assert scores.shape == (np.shape(X)[0],)
         assert scores.dtype == np.float64
         assert np.isfinite(scores).all()
@@ -117,9 +117,9 @@ def test_fitting_gives_finite_scores_or_one_typed_error(model, X):
 @pytest.mark.parametrize("model", DETECTORS.values(), ids=DETECTORS.keys())
 @pytest.mark.parametrize("X", INPUTS.values(), ids=INPUTS.keys())
 def test_scoring_gives_finite_scores_or_one_typed_error(model, X):
-    found = clone(model).fit(plain)
+    fitted = clone(model).fit(plain)
     try:
-        scores = found.anomaly_score(X)
+        scores = fitted.anomaly_score(X)
     except TYPED:
         return
     assert scores.shape == (np.shape(X)[0],)
@@ -139,14 +139,14 @@ USABLE = [
     "more features than rows",
     "a frame",
 ]
-# A penalty was taught on three features, and refuses any other number.
+# The penalty was fitted on three features and rejects any other number.
 OTHERS = ("forest", "outlier factor", "one-class SVM", "penalised", "penalised one-class SVM")
 OURS = [name for name in DETECTORS if name not in OTHERS]
 
 
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("rows", [*USABLE, "1e308", "1.7e308 among ones"])
-def test_what_can_be_scored_is_scored(name, rows):
+def test_usable_rows_are_scored(name, rows):
     if "raw" in name and "1" in rows[:1] and "e-" not in rows:
         with pytest.raises(InputError, match=r"too large to square\. Use standardise=True"):
             clone(DETECTORS[name]).fit(INPUTS[rows])
@@ -154,15 +154,15 @@ def test_what_can_be_scored_is_scored(name, rows):
         assert np.isfinite(clone(DETECTORS[name]).fit(INPUTS[rows]).scores_).all()
 
 
-# Taken as it is, 1.7e308 is refused; and a density ratio looks for what rows have in common.
+# Without scaling 1.7e308 raises an error; and a density ratio does not detect single rows.
 @pytest.mark.parametrize("name", [name for name in OURS if "raw" not in name and name != "density ratio"])
-def test_a_single_wild_value_is_the_strangest(name):
-    found = clone(DETECTORS[name]).fit(plain)
-    assert found.anomaly_score(INPUTS["1.7e308 among ones"]).argmax() == 4
+def test_single_huge_value_scores_highest(name):
+    fitted = clone(DETECTORS[name]).fit(plain)
+    assert fitted.anomaly_score(INPUTS["1.7e308 among ones"]).argmax() == 4
 
 
 @pytest.mark.parametrize("model", DETECTORS.values(), ids=DETECTORS.keys())
-def test_another_number_of_features_and_a_missing_fit_are_named(model):
+def test_missing_fit_and_wrong_number_of_features_raise_errors(model):
     with pytest.raises(NotFittedError):
         clone(model).anomaly_score(plain)
     with pytest.raises(InputError, match="expecting 3 features"):

@@ -10,11 +10,11 @@ from undistract.detect import (
     NearestDetector,
     RidgeMahalanobis,
     SparseCombinationDetector,
-    detector,
+    as_detector,
 )
 
 
-# The checks bring few rows and few features, so windows, neighbours and bases are small.
+# The checks use few rows and few features, so windows, neighbours and bases are small.
 @parametrize_with_checks(
     [
         DiscriminativeDetector(window=3, stride=2, n_shuffles=2),
@@ -23,9 +23,9 @@ from undistract.detect import (
         NearestDetector(n_neighbors=2),
         SparseCombinationDetector(n_bases=2, size=1, n_starts=1),
         DensityRatioDetector(),
-        detector(IsolationForest(n_estimators=5)),
-        detector(LocalOutlierFactor(n_neighbors=2)),
+        as_detector(IsolationForest(n_estimators=5)),
+        as_detector(LocalOutlierFactor(n_neighbors=2)),
     ]
 )
-def test_scikit_learn_finds_nothing_to_complain_about(estimator, check):
+def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)

@@ -1,4 +1,4 @@
-"""What is promised on paper, observed on real data: a slice of `benchmarks/false_alarms.py`."""
+"""False-alarm rates on real data: a part of `benchmarks/false_alarms.py`."""
 
 import importlib.util
 import sys
@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from undistract.detect.conformal import Conformal
-from undistract.detect.thresholds import Quantile
+from undistract.detect.thresholds import Conformal, Quantile
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "false_alarms.py"
 
@@ -26,22 +25,22 @@ def bench():
 
 
 @pytest.fixture(scope="module", params=["Yale", "Ped1", "MVTec"])
-def near(bench, request):
+def neighbours(bench, request):
     return bench.Neighbours.of(bench.read(request.param))
 
 
-def false_alarms(bench, near, rule, way):
-    """Give the share of rows that alarm, over all new sets of 40 splits."""
-    found = [bench.Contender("", rule).observe(calm, new) for calm, new in bench.splits(near, way, 40)]
-    return np.mean(found)
+def false_alarms(bench, neighbours, rule, splitting):
+    """Return the share of rows that raise alarms, over all new groups of 40 splits."""
+    rates = [bench.Contender("", rule).observe(calm, new) for calm, new in bench.splits(neighbours, splitting, 40)]
+    return np.mean(rates)
 
 
-@pytest.mark.parametrize("way", ["split", "cross"])
-def test_conformal_keeps_one_percent_on_new_contexts(bench, near, way):
-    # The share varies by about 0.01 from split to split, so 40 splits know its mean to 0.002.
-    assert 0.005 <= false_alarms(bench, near, Conformal(0.01), way) <= 0.015
+@pytest.mark.parametrize("splitting", ["split", "cross"])
+def test_conformal_keeps_one_percent_in_new_contexts(bench, neighbours, splitting):
+    # The share varies by about 0.01 between splits, so the mean of 40 splits has an error of 0.002.
+    assert 0.005 <= false_alarms(bench, neighbours, Conformal(0.01), splitting) <= 0.015
 
 
-def test_a_fixed_value_does_not_when_little_is_known(bench, near):
-    # All three break the promise by more than half, and none breaks the guarantee.
-    assert 0.015 < false_alarms(bench, near, Quantile(0.01), "split") < 0.2
+def test_quantile_exceeds_its_rate_with_few_groups(bench, neighbours):
+    # All three exceed the rate by more than half, and none exceeds the guarantee.
+    assert 0.015 < false_alarms(bench, neighbours, Quantile(0.01), "split") < 0.2

@@ -1,4 +1,4 @@
-"""The site builds without a warning and without a network, and has a page for every name and every command.
+"""The site builds without warnings and without a network, and has a page for every name and every command.
 
 The gallery is laid out but not run here, which would take minutes: `make docs` runs it, and tests/test_examples.py runs
 every script of it.
@@ -19,16 +19,19 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import undistract
-from undistract.cli.commands import COMMANDS
+from undistract.cli.main import COMMANDS
 
 pytestmark = pytest.mark.skipif(
     not all(map(find_spec, ("sphinx", "pydata_sphinx_theme", "sphinx_gallery", "myst_parser", "dask"))),
     reason="needs Sphinx and its theme: pip install 'undistract[docs]'",
 )
 ROOT = Path(__file__).parents[2]
-ROOMS = ["undistract", *(room.name for room in iter_modules(undistract.__path__, "undistract.") if room.ispkg)]
-# What is made by a build is not its source.
-MADE = shutil.ignore_patterns("gallery", "rooms", "names", "commands", "__pycache__", "results")
+PACKAGES = [
+    "undistract",
+    *(package.name for package in iter_modules(undistract.__path__, "undistract.") if package.ispkg),
+]
+# Folders that a build writes are not part of its source.
+MADE = shutil.ignore_patterns("gallery", "packages", "names", "commands", "__pycache__", "results")
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +56,29 @@ def site(tmp_path_factory):
         "built",
     ]
     settings = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    told = subprocess.run(line, cwd=source, env=settings, capture_output=True, text=True, timeout=600)
-    assert told.returncode == 0, told.stdout + told.stderr
-    assert told.stderr == ""
+    outcome = subprocess.run(line, cwd=source, env=settings, capture_output=True, text=True, timeout=600)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert outcome.stderr == ""
     return source / "built"
 
 
 class Page(HTMLParser):
-    """What a page loads, where it leads, and the places on it that others can lead to."""
+    """The files that a page loads, its links, and its anchors."""
 
     def __init__(self, path):
         super().__init__()
-        self.path, self.loads, self.links, self.places = path, [], [], {""}
+        self.path, self.loads, self.links, self.anchors = path, [], [], {""}
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attrs):
-        given = {name: value or "" for name, value in attrs}
-        self.places.add(given.get("id", ""))
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors.add(attributes.get("id", ""))
         if tag == "a":
-            self.links.append(given.get("href", ""))
+            self.links.append(attributes.get("href", ""))
         else:
-            self.loads += [given[name] for name in ("src", "href", "data", "action", "srcset") if name in given]
+            self.loads += [
+                attributes[name] for name in ("src", "href", "data", "action", "srcset") if name in attributes
+            ]
 
 
 @pytest.fixture(scope="module")
@@ -82,23 +87,25 @@ def pages(site):
 
 
 def test_every_public_name_has_a_page_with_its_signature_and_its_example(site):
-    assert len(ROOMS) > 9
-    for room in map(import_module, ROOMS):
-        for name in getattr(room, "__all__", ()):
-            whole = f"{'undistract' if name in undistract.__all__ else room.__name__}.{name}"
-            thing = getattr(room, name)
-            if not callable(thing):  # a constant stands on the page of its room
-                assert whole in "".join(path.read_text() for path in site.glob("docs/reference/rooms/*.html")), whole
+    assert len(PACKAGES) > 9
+    for package in map(import_module, PACKAGES):
+        for name in getattr(package, "__all__", ()):
+            full_name = f"{'undistract' if name in undistract.__all__ else package.__name__}.{name}"
+            member = getattr(package, name)
+            if not callable(member):  # a constant is on the page of its package
+                assert full_name in "".join(path.read_text() for path in site.glob("docs/reference/packages/*.html")), (
+                    full_name
+                )
                 continue
-            text = (site / f"docs/reference/names/{whole}.html").read_text(encoding="utf-8")
-            assert f'id="{whole}"' in text, whole
-            assert ("&gt;&gt;&gt;" in text) == (">>>" in (thing.__doc__ or "") or ">>>" in _members(thing)), whole
+            text = (site / f"docs/reference/names/{full_name}.html").read_text(encoding="utf-8")
+            assert f'id="{full_name}"' in text, full_name
+            assert ("&gt;&gt;&gt;" in text) == (">>>" in (member.__doc__ or "") or ">>>" in _members(member)), full_name
 
 
-def _members(thing):
+def _members(owner):
     return "".join(
         member.__doc__ or ""
-        for kind in getattr(thing, "__mro__", ())
+        for kind in getattr(owner, "__mro__", ())
         if kind.__module__.startswith("undistract")
         for name, member in vars(kind).items()
         if not name.startswith("_") and (callable(member) or isinstance(member, property | classmethod | staticmethod))
@@ -119,13 +126,13 @@ def test_every_command_has_a_page_with_its_options(site):
         assert [option for option in options if option not in text] == [], name
 
 
-def test_no_page_loads_anything_from_elsewhere(site, pages):
+def test_no_page_loads_files_of_other_sites(site, pages):
     assert len(pages) > 100
     elsewhere = {(path.name, url) for path, page in pages.items() for url in page.loads if _is_elsewhere(url)}
     assert elsewhere == set()
     for style in site.rglob("*.css"):
-        found = re.findall(r"(?:url\(|@import)\s*[\"']?([^\"')\s]+)", style.read_text(encoding="utf-8"))
-        assert [url for url in found if _is_elsewhere(url)] == [], style
+        urls = re.findall(r"(?:url\(|@import)\s*[\"']?([^\"')\s]+)", style.read_text(encoding="utf-8"))
+        assert [url for url in urls if _is_elsewhere(url)] == [], style
 
 
 def _is_elsewhere(url):
@@ -133,7 +140,7 @@ def _is_elsewhere(url):
     return bool(parts.netloc) or parts.scheme in ("http", "https", "ftp", "ws", "wss")
 
 
-def test_every_link_inside_the_site_leads_somewhere(site, pages):
+def test_every_internal_link_has_a_target(site, pages):
     broken = []
     for path, page in pages.items():
         for link in {*page.links, *page.loads}:
@@ -141,19 +148,19 @@ def test_every_link_inside_the_site_leads_somewhere(site, pages):
             if parts.scheme or parts.netloc or path.name in ("search.html", "genindex.html"):
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-            known = pages[target].places if target in pages else {""}
-            place = "" if target.suffix != ".html" else unquote(parts.fragment)
-            if not target.exists() or place not in known:
+            anchors = pages[target].anchors if target in pages else {""}
+            anchor = "" if target.suffix != ".html" else unquote(parts.fragment)
+            if not target.exists() or anchor not in anchors:
                 broken.append(f"{path.relative_to(site)}: {link}")
     assert broken == []
 
 
-def test_a_link_to_a_script_leads_to_its_page_in_the_gallery(site):
+def test_every_example_has_a_gallery_page(site):
     first = (site / "docs" / "index.html").read_text(encoding="utf-8")
     assert 'href="gallery/index.html"' in first
     scripts = {path.stem for path in (ROOT / "examples").glob("plot_*.py")}
     assert {path.stem for path in site.glob("docs/gallery/plot_*.html")} == scripts
 
 
-def test_the_address_of_the_site_leads_to_the_first_page(site):
+def test_root_page_redirects_to_the_first_page(site):
     assert 'url=docs/index.html"' in (site / "index.html").read_text(encoding="utf-8")

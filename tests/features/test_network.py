@@ -1,4 +1,4 @@
-"""`network`: any ONNX image model, prepared as declared; models that reach outside are refused."""
+"""`network` runs ONNX image models with declared preprocessing; models that are not self-contained are rejected."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def model(tmp_path):
     return save(tmp_path / "five.onnx", [node], ["n", 3, 8, 12], weights=[onnx.numpy_helper.from_array(kernel, "w")])
 
 
-def test_places_are_averaged_and_channels_are_features(model):
+def test_spatial_axes_are_averaged(model):
     extract = make_extractor(f"network(path={model},size=12x8)")
     rows = extract(dots(20))
     assert rows.shape == (20, 5)
@@ -46,7 +46,7 @@ def test_places_are_averaged_and_channels_are_features(model):
 
 
 @pytest.mark.parametrize("batch", [1, 3, 20, 64])
-def test_the_batch_changes_nothing(model, batch):
+def test_batch_size_does_not_change_rows(model, batch):
     rows = Network(str(model), size=(12, 8), batch=batch)(dots(20))
     # Another batch may be summed in another order: float32 rounding.
     np.testing.assert_allclose(rows, Network(str(model), size=(12, 8))(dots(20)), rtol=1e-4, atol=1e-5)
@@ -65,12 +65,12 @@ def test_frames_are_prepared_as_declared(tmp_path):
     np.testing.assert_allclose(Network(str(passed_on), **settings)(frames[..., 0]), [[1, 0.9, 1]], atol=1e-6)
 
 
-def test_a_model_with_a_fixed_batch_is_run_in_that(tmp_path):
+def test_fixed_batch_size_is_used(tmp_path):
     two = save(tmp_path / "two.onnx", [onnx.helper.make_node("GlobalAveragePool", ["x"], ["y"])], [2, 3, 8, 12])
     assert Network(str(two), size=(12, 8))(dots(5)).shape == (5, 3)
 
 
-def test_another_model_under_the_same_name_has_another_fingerprint(model):
+def test_fingerprint_depends_on_file_content(model):
     extract = Network(str(model), size=(12, 8))
     before, rows = extract.fingerprint, extract(dots(3))
     kernel = np.ones((5, 3, 3, 3), dtype=np.float32)
@@ -80,15 +80,15 @@ def test_another_model_under_the_same_name_has_another_fingerprint(model):
     assert not np.allclose(extract(dots(3)), rows)
 
 
-def test_a_model_is_summed_up_once_however_many_pieces_come(model, monkeypatch):
-    """It was read again for every piece of a clip."""
+def test_model_file_is_hashed_once(model, monkeypatch):
+    """Regression: it was hashed for every chunk of a clip."""
     extract = Network(str(model), size=(12, 8))
     rows = extract(dots(3))
     monkeypatch.setattr("hashlib.file_digest", None)
     np.testing.assert_array_equal(extract(dots(3)), rows)
 
 
-def test_a_model_that_reads_other_files_is_refused(tmp_path):
+def test_external_weights_are_rejected(tmp_path):
     weight = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[3])
     weight.data_location = onnx.TensorProto.EXTERNAL
     weight.external_data.add(key="location", value="secret.bin")
@@ -99,13 +99,13 @@ def test_a_model_that_reads_other_files_is_refused(tmp_path):
         Network(str(path), size=(3, 4))(dots(1))
 
 
-def test_a_model_with_operators_of_others_is_refused(tmp_path):
+def test_custom_operators_are_rejected(tmp_path):
     node = onnx.helper.make_node("Open", ["x"], ["y"], domain="evil")
     with pytest.raises(InputError, match="operators of evil"):
         Network(str(save(tmp_path / "evil.onnx", [node], ["n", 3, 4, 4], domain="evil")))(dots(1))
 
 
-def test_what_is_no_model_and_what_does_not_fit_is_refused_in_words(tmp_path, model):
+def test_invalid_models_raise_helpful_errors(tmp_path, model):
     (tmp_path / "text.onnx").write_text("not a model")
     with pytest.raises(InputError, match="is not an ONNX model"):
         Network(str(tmp_path / "text.onnx"))(dots(1))
@@ -115,11 +115,11 @@ def test_what_is_no_model_and_what_does_not_fit_is_refused_in_words(tmp_path, mo
         Network(str(model), size=(9, 9))(dots(1))
     with pytest.raises(InputError, match="the outputs y; expected one input of images, and an output 'z'"):
         Network(str(model), size=(12, 8), output="z")(dots(1))
-    with pytest.raises(InputError, match="expected layout nchw or nhwc"):
+    with pytest.raises(InputError, match="layout must be nchw or nhwc"):
         Network("a.onnx", layout="chw")
 
 
-def test_numbers_that_are_not_finite_are_refused(tmp_path):
+def test_output_must_be_finite(tmp_path):
     path = save(tmp_path / "log.onnx", [onnx.helper.make_node("Log", ["x"], ["y"])], ["n", 3, 2, 2])
     with pytest.raises(InputError, match="not finite"):
         Network(str(path), size=(2, 2))(dots(1))

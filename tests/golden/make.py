@@ -1,7 +1,7 @@
-"""Make the golden files of the formats that are written today: python -m tests.golden.make
+"""Write the golden files of the current format: python -m tests.golden.make
 
-A format that was released never changes again, so its files are made once: what is already there is left as it is, and
-only kinds that came later are added. Each file is a bundle: a thing, rows, and what the thing made of them.
+A released format never changes, so its files are written once: existing files are kept, and only new types are added.
+Each file is a bundle: an object, rows, and the results of the object on these rows.
 """
 
 from collections.abc import Callable
@@ -13,20 +13,20 @@ from undistract import (
     AlarmBudget,
     Conformal,
     DiscriminativeDetector,
-    FeatureSet,
+    FewShotClassifier,
     Focus,
     FocusDetector,
+    GroupMoments,
+    GroupQuantile,
     KernelFocus,
     Moments,
-    MostSets,
     NearestDetector,
     NeuralFocus,
     Quantile,
-    Recogniser,
     RidgeMahalanobis,
     Scores,
-    SetMoments,
     SketchedMoments,
+    Source,
     SparseCombinationDetector,
     Spectrum,
     Tail,
@@ -41,7 +41,7 @@ DAYS = np.repeat(np.arange(6), 10)
 
 
 def rows():
-    """Six days of ten rows: the first feature tells days apart, the second wobbles."""
+    """Six days of ten rows: the first feature differs between days, the second varies within each day."""
     X = np.random.default_rng(0).normal(size=(60, 4)) * [1, 9, 1, 1]
     X[:, 0] += 3 * DAYS
     return X
@@ -49,82 +49,82 @@ def rows():
 
 def moments(path: Path) -> None:
     X = rows()
-    made = Moments.of({("day", int(day)): X[day == DAYS] for day in range(6)}, prior="by_size")
-    save({"moments": made, "within": made.within, "mean": made.mean}, path)
+    fitted = Moments.of({("day", int(day)): X[day == DAYS] for day in range(6)}, prior="by_size")
+    save({"moments": fitted, "within": fitted.within, "mean": fitted.mean}, path)
 
 
 def focus(path: Path, **settings: object) -> None:
     X = rows()
-    made = Focus(**{"n_remove": 1, **settings}).fit(X, sets=DAYS)
-    save({"focus": made, "rows": X[:5], "projected": made.transform(X[:5])}, path)
+    fitted = Focus(**{"n_remove": 1, **settings}).fit(X, groups=DAYS)
+    save({"focus": fitted, "rows": X[:5], "projected": fitted.transform(X[:5])}, path)
 
 
 def _nearest():
-    focus = Focus(n_remove=1).fit(rows(), sets=DAYS)
+    focus = Focus(n_remove=1).fit(rows(), groups=DAYS)
     Z = focus.transform(rows())
     return NearestDetector(n_neighbors=3).fit(Z), Z
 
 
 def scores(path: Path) -> None:
-    made = Scores(("camera", 3), _nearest()[0].scores_[:5], times=np.arange(5).astype("datetime64[ms]"))
-    save({"scores": made, "values": made.values, "times": made.times}, path)
+    fitted = Scores(("camera", 3), _nearest()[0].scores_[:5], times=np.arange(5).astype("datetime64[ms]"))
+    save({"scores": fitted, "values": fitted.values, "times": fitted.times}, path)
 
 
 def detector(path: Path) -> None:
-    made, Z = _nearest()
-    threshold = Quantile(0.1)([made.scores_[day == DAYS] for day in range(6)])
-    scored = {"scores": made.anomaly_score(Z[:5]), "alarms": threshold.alarms(made.scores_)}
-    save({"detector": made, "threshold": threshold, "rows": Z[:5], **scored}, path)
+    fitted, Z = _nearest()
+    threshold = Quantile(0.1)([fitted.scores_[day == DAYS] for day in range(6)])
+    scored = {"scores": fitted.anomaly_score(Z[:5]), "alarms": threshold.alarms(fitted.scores_)}
+    save({"detector": fitted, "threshold": threshold, "rows": Z[:5], **scored}, path)
 
 
 def penalised(path: Path) -> None:
     X = rows()
-    penalty = Focus(n_remove=1).fit(X, sets=DAYS)
-    made = DiscriminativeDetector(
+    penalty = Focus(n_remove=1).fit(X, groups=DAYS)
+    fitted = DiscriminativeDetector(
         window=20, stride=10, n_shuffles=2, random_state=0, progress=False, penalty=penalty
     ).fit(X)
-    save({"detector": made, "rows": X[:5], "scores": made.anomaly_score(X[:5])}, path)
+    save({"detector": fitted, "rows": X[:5], "scores": fitted.anomaly_score(X[:5])}, path)
 
 
 def watch(path: Path) -> None:
     X = rows()
-    made = FocusDetector(Focus(n_remove=1), NearestDetector(n_neighbors=2), Quantile(0.1)).fit(X, sets=DAYS)
-    save({"detector": made, "rows": X[:5], "scores": made.anomaly_score(X[:5])}, path)
+    fitted = FocusDetector(Focus(n_remove=1), NearestDetector(n_neighbors=2), Quantile(0.1)).fit(X, groups=DAYS)
+    save({"detector": fitted, "rows": X[:5], "scores": fitted.anomaly_score(X[:5])}, path)
 
 
 def sketch(path: Path) -> None:
     X = np.random.default_rng(1).normal(size=(60, 12))
-    made = SketchedMoments.of({day: X[day == DAYS] for day in range(6)}, size=4)
-    save({"moments": made, "mean": made.mean, "inside": made.rows_inside, "dropped": made.dropped}, path)
+    fitted = SketchedMoments.of({day: X[day == DAYS] for day in range(6)}, size=4)
+    save({"moments": fitted, "mean": fitted.mean, "inside": fitted.rows_within, "dropped": fitted.dropped}, path)
 
 
 def neural(path: Path) -> None:
     X = rows()
-    made = NeuralFocus(n_components=2, n_hidden=8, epochs=2, random_state=0).fit(X, sets=DAYS)
-    save({"focus": made, "rows": X[:5], "projected": made.transform(X[:5])}, path)
+    fitted = NeuralFocus(n_components=2, n_hidden=8, epochs=2, random_state=0).fit(X, groups=DAYS)
+    save({"focus": fitted, "rows": X[:5], "projected": fitted.transform(X[:5])}, path)
 
 
 def kernel(path: Path) -> None:
-    X, sets = rows()[::3], DAYS[::3]
-    made = KernelFocus(n_remove=3).fit(X, sets=sets)
-    waves = KernelFocus(approx="fourier", n_components=12, n_remove=1, random_state=0).fit(X, sets=sets)
-    projected = {"projected": made.transform(X[:5]), "by_waves": waves.transform(X[:5])}
-    save({"focus": made, "waves": waves, "rows": X[:5], **projected}, path)
+    X, groups = rows()[::3], DAYS[::3]
+    fitted = KernelFocus(n_remove=3).fit(X, groups=groups)
+    waves = KernelFocus(approx="fourier", n_components=12, n_remove=1, random_state=0).fit(X, groups=groups)
+    projected = {"projected": fitted.transform(X[:5]), "by_waves": waves.transform(X[:5])}
+    save({"focus": fitted, "waves": waves, "rows": X[:5], **projected}, path)
 
 
-def recogniser(path: Path) -> None:
+def few_shot(path: Path) -> None:
     X = rows()
-    made = Recogniser(Moments.of_labelled(X, DAYS), ridge=0.1).fit(X[::30], ["left", "right"])
+    fitted = FewShotClassifier(Moments.from_labels(X, DAYS), within_ridge=0.1).fit(X[::30], ["left", "right"])
     wide = np.random.default_rng(1).normal(size=(12, 30)) + np.repeat(np.eye(3, 30), 4, axis=0)
-    few = Recogniser(cushion=0.1).fit(wide, np.repeat([3, 7, 11], 4))
-    probable = {"probable": made.predict_proba(X[::12]), "among_rows": few.predict_proba(2 * wide[:5])}
-    save({"recogniser": made, "few": few, "rows": X[::12], "wide": 2 * wide[:5], **probable}, path)
+    few = FewShotClassifier(between_ridge=0.1).fit(wide, np.repeat([3, 7, 11], 4))
+    probable = {"probable": fitted.predict_proba(X[::12]), "among_rows": few.predict_proba(2 * wide[:5])}
+    save({"few_shot": fitted, "few": few, "rows": X[::12], "wide": 2 * wide[:5], **probable}, path)
 
 
 def model(path: Path) -> None:
     X = rows()
-    sets = [FeatureSet(int(day), X[day == DAYS]) for day in range(6)]
-    learn(sets, focus=Focus(n_remove=1), n_known=20).save(path)
+    groups = [Source(int(day), X[day == DAYS]) for day in range(6)]
+    learn(groups, focus=Focus(n_remove=1), n_known=20).save(path)
 
 
 def review(path: Path) -> None:
@@ -133,11 +133,11 @@ def review(path: Path) -> None:
 
     with ReviewStore.open(path, about={"n_features": 2}) as store:
         for event in random_events(1, 12):
-            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("familiar", "anomaly") else None)
+            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("false_alarm", "anomaly") else None)
 
 
 def others(path: Path) -> None:
-    """Write one of every other kind, with what each makes of the rows."""
+    """Write one object of every other type, with its results."""
     X, calm = rows(), [*np.random.default_rng(1).exponential(size=(20, 40))]
     detectors = {
         "mahalanobis": RidgeMahalanobis().fit(X),
@@ -146,14 +146,14 @@ def others(path: Path) -> None:
     }
     rules = {
         "conformal": Conformal(0.05),
-        "most sets": MostSets(0.05),
+        "most groups": GroupQuantile(0.05),
         "tail": Tail(0.001),
         "budget": AlarmBudget(5, rows_per_day=100, gap=2),
     }
-    scored = {name: one.anomaly_score(X[:5]) for name, one in detectors.items()}
+    scored = {name: item.anomaly_score(X[:5]) for name, item in detectors.items()}
     thresholds = {name: rule(calm) for name, rule in rules.items()}
-    values = {name: one.p_values([0.1, 1.0, 9.0]) for name, one in thresholds.items()}
-    sums = {"spectrum": Spectrum.of(Moments.of_labelled(X, DAYS)), "set": SetMoments.of(X)}
+    values = {name: item.p_values([0.1, 1.0, 9.0]) for name, item in thresholds.items()}
+    sums = {"spectrum": Spectrum.of(Moments.from_labels(X, DAYS)), "set": GroupMoments.of(X)}
     save(
         {
             **{"rows": X[:5], "detectors": detectors, "scores": scored, "rules": {**rules, "quantile": Quantile(0.1)}},
@@ -174,7 +174,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "sketch": sketch,
     "neural": neural,
     "kernel": kernel,
-    "recogniser": recogniser,
+    "few_shot": few_shot,
     "model": model,
     "others": others,
     "review": review,

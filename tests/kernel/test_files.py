@@ -1,4 +1,4 @@
-"""A kernel model as a file: a function is never written, and what does not fit together neither."""
+"""Model files of `KernelFocus`: functions and inconsistent models are never written."""
 
 from dataclasses import replace
 
@@ -10,23 +10,23 @@ from undistract import FileError, InputError, KernelFocus, load, save
 DAYS = np.repeat(np.arange(8), 10)
 
 
-def learned(**settings):
+def fitted(**options):
     X = np.random.default_rng(0).normal(size=(80, 4)) + DAYS[:, None]
-    return KernelFocus(n_remove=1, n_components=20, random_state=0, **settings).fit(X, sets=DAYS)
+    return KernelFocus(n_remove=1, n_components=20, random_state=0, **options).fit(X, groups=DAYS)
 
 
-def test_a_stream_goes_on_where_it_stopped(tmp_path):
+def test_loaded_stream_continues(tmp_path):
     rng = np.random.default_rng(0)
     X, more = rng.normal(size=(2, 80, 4))
-    focus = KernelFocus(approx="nystroem", n_components=20, random_state=0).partial_fit(X, sets=DAYS, key="mon")
+    focus = KernelFocus(approx="nystroem", n_components=20, random_state=0).partial_fit(X, groups=DAYS, batch_id="mon")
     loaded = load(save(focus, tmp_path / "stream"))
-    for one in (focus, loaded):
-        one.partial_fit(more, sets=DAYS, key="tue").partial_fit(X, sets=DAYS, key="mon")
+    for model in (focus, loaded):
+        model.partial_fit(more, groups=DAYS, batch_id="tue").partial_fit(X, groups=DAYS, batch_id="mon")
     assert loaded.moments_.n_rows == 160
     assert np.array_equal(loaded.transform(more), focus.transform(more))
 
 
-def test_a_function_is_code_and_not_saved(tmp_path):
+def test_function_kernel_is_not_saved(tmp_path):
     with pytest.raises(InputError, match="a file cannot hold"):
         save(KernelFocus(lambda x, y: x @ y), tmp_path / "code")
 
@@ -36,7 +36,7 @@ def changed(focus, **parts):
 
 
 @pytest.mark.parametrize(
-    "harm",
+    "damage",
     [
         lambda focus: changed(focus, rows=focus.map_.rows[:, :3]),
         lambda focus: changed(focus, basis=focus.map_.basis[1:]),
@@ -54,15 +54,15 @@ def changed(focus, **parts):
         lambda focus: setattr(focus, "focus_", type(focus.focus_)()),
     ],
 )
-def test_what_does_not_fit_together_is_never_written(tmp_path, harm):
-    focus = learned()
-    harm(focus)
+def test_inconsistent_model_is_not_saved(tmp_path, damage):
+    focus = fitted()
+    damage(focus)
     with pytest.raises((InputError, FileError)):
-        save(focus, tmp_path / "forged")
+        save(focus, tmp_path / "inconsistent")
 
 
-def test_waves_of_other_features_are_never_written(tmp_path):
-    focus = learned(approx="fourier")
+def test_frequencies_of_wrong_width_are_not_saved(tmp_path):
+    focus = fitted(approx="fourier")
     changed(focus, frequencies=focus.map_.frequencies[1:])
     with pytest.raises((InputError, FileError)):
-        save(focus, tmp_path / "forged")
+        save(focus, tmp_path / "inconsistent")

@@ -1,15 +1,15 @@
-"""Moments do not depend on the road: any chunking, order, prior and store gives what exact arithmetic gives."""
+"""Moments agree with exact arithmetic for any chunking, order, prior, storage and code path."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from undistract import Focus, InputError, Moments, SetMoments
+from undistract import Focus, GroupMoments, InputError, Moments
 
-from .strategies import exact_moments, hard_sets, law, limits, relative, seeds
+from .strategies import exact_moments, hard_groups, law, limits, relative, seeds
 
-# PROMISES 5: any split, order or engine agrees within 1e-12, at mean/std 1e6 and set means 1e7 apart.
+# PROMISES 5: any split, order or engine agrees within 1e-12, with mean/std 1e6 and group means 1e7 apart.
 PROMISED = 1e-12
 
 stores = st.sampled_from(
@@ -22,189 +22,193 @@ stores = st.sampled_from(
 )
 pytestmark = [
     pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning"),
-    pytest.mark.filterwarnings("ignore::undistract.errors.NoSetsWarning"),
+    pytest.mark.filterwarnings("ignore::undistract.errors.NoGroupsWarning"),
 ]
 
 
-def weights_of(prior, sets, rng):
-    """The prior as a user gives it, and the weight of each set."""
-    counts = np.array([len(rows) for rows in sets.values()], dtype=float)
+def weights_of(prior, groups, rng):
+    """Return the `prior` parameter and the weight of each group."""
+    counts = np.array([len(rows) for rows in groups.values()], dtype=float)
     if prior in ("uniform", "by_size"):
-        return prior, np.ones(len(sets)) if prior == "uniform" else counts
-    weights = rng.uniform(0.1, 10.0, size=len(sets))
-    return (dict(zip(sets, weights.tolist(), strict=True)) if prior == "by name" else weights.tolist()), weights
+        return prior, np.ones(len(groups)) if prior == "uniform" else counts
+    weights = rng.uniform(0.1, 10.0, size=len(groups))
+    return (dict(zip(groups, weights.tolist(), strict=True)) if prior == "by name" else weights.tolist()), weights
 
 
 def chunks(rows, rng):
     return [chunk for chunk in np.split(rows, np.sort(rng.integers(0, len(rows) + 1, size=3))) if len(chunk)]
 
 
-def labelled(sets):
-    return np.concatenate(list(sets.values())), np.repeat(list(sets), [len(rows) for rows in sets.values()])
+def labelled(groups):
+    return np.concatenate(list(groups.values())), np.repeat(list(groups), [len(rows) for rows in groups.values()])
 
 
-def join_in_any_order(pieces, rng):
-    pieces = list(pieces)
-    while len(pieces) > 1:
-        one = pieces.pop(rng.integers(len(pieces)))
-        other = pieces.pop(rng.integers(len(pieces)))
-        pieces.append(one + other)
-    return pieces[0]
+def join_in_any_order(parts, rng):
+    parts = list(parts)
+    while len(parts) > 1:
+        first = parts.pop(rng.integers(len(parts)))
+        second = parts.pop(rng.integers(len(parts)))
+        parts.append(first + second)
+    return parts[0]
 
 
-def by_pieces(sets, prior, rng):
-    return Moments.of(((name, chunk) for name, rows in sets.items() for chunk in chunks(rows, rng)), prior)
+def by_pieces(groups, prior, rng):
+    return Moments.of(((name, chunk) for name, rows in groups.items() for chunk in chunks(rows, rng)), prior)
 
 
-def by_joined_set_moments(sets, prior, rng):
-    joined = {name: join_in_any_order(map(SetMoments.of, chunks(rows, rng)), rng) for name, rows in sets.items()}
+def by_joined_set_moments(groups, prior, rng):
+    joined = {name: join_in_any_order(map(GroupMoments.of, chunks(rows, rng)), rng) for name, rows in groups.items()}
     return Moments.of(joined, prior)
 
 
-def by_labels_in_order(sets, prior, rng):
-    return Moments.of_labelled(*labelled(sets), prior)
+def by_labels_in_order(groups, prior, rng):
+    return Moments.from_labels(*labelled(groups), prior)
 
 
-def by_shuffled_labels(sets, prior, rng):
-    X, labels = labelled(sets)
+def by_shuffled_labels(groups, prior, rng):
+    X, labels = labelled(groups)
     order = rng.permutation(len(X))
-    return Moments.of_labelled(X[order], labels[order], prior)
+    return Moments.from_labels(X[order], labels[order], prior)
 
 
-def by_sums(sets, prior, rng):
-    return join_in_any_order((Moments.of({name: rows}, prior) for name, rows in sets.items()), rng)
+def by_sums(groups, prior, rng):
+    return join_in_any_order((Moments.of({name: rows}, prior) for name, rows in groups.items()), rng)
 
 
-def by_partial_fit(sets, prior, rng):
-    X, labels = labelled(sets)
+def by_partial_fit(groups, prior, rng):
+    X, labels = labelled(groups)
     focus = Focus(prior=prior)
     for part in chunks(rng.permutation(len(X)), rng):
-        focus.partial_fit(X[part], sets=labels[part])
+        focus.partial_fit(X[part], groups=labels[part])
     return focus.moments_
 
 
-def by_growing_what_was_kept(sets, prior, rng):
-    """Half of every set is summed up with the others, then taken out again and joined with its other half."""
-    halves = {name: np.array_split(rows, 2) if len(rows) > 1 else [rows] for name, rows in sets.items()}
+def by_growing_stored_groups(groups, prior, rng):
+    """Sum half of every group, extract each group again and join it with its other half."""
+    halves = {name: np.array_split(rows, 2) if len(rows) > 1 else [rows] for name, rows in groups.items()}
     with limits():
         before = Moments.of({name: parts[0] for name, parts in halves.items()})
         grown = {
-            name: join_in_any_order([before.piece(name), *map(SetMoments.of, parts[1:])], rng)
+            name: join_in_any_order([before.group(name), *map(GroupMoments.of, parts[1:])], rng)
             for name, parts in halves.items()
         }
     return Moments.of(grown, prior)
 
 
-roads = {
-    "arrays": lambda sets, prior, rng: Moments.of(sets, prior),
+code_paths = {
+    "arrays": lambda groups, prior, rng: Moments.of(groups, prior),
     "pieces": by_pieces,
-    "set moments": lambda sets, prior, rng: Moments.of({n: SetMoments.of(rows) for n, rows in sets.items()}, prior),
+    "set moments": lambda groups, prior, rng: Moments.of(
+        {n: GroupMoments.of(rows) for n, rows in groups.items()}, prior
+    ),
     "joined set moments": by_joined_set_moments,
     "labels in order": by_labels_in_order,
     "shuffled labels": by_shuffled_labels,
     "sums": by_sums,
     "partial_fit": by_partial_fit,
-    "growing what was kept": by_growing_what_was_kept,
+    "growing stored groups": by_growing_stored_groups,
 }
-# Weights in order have a meaning only where sets come in one order, and all at once.
+# Weights in order are only defined if groups come in a fixed order and all at once.
 without_order = ("shuffled labels", "sums", "partial_fit")
 
 
-def as_good_as_a_double(mean, total):
-    """What a mean may be off: as promised, or a few roundings of itself where it lies far from zero."""
+def mean_tolerance(mean, total):
+    """Return the tolerance of a mean: as promised, or a few roundings of itself if it is far from zero."""
     return PROMISED * np.sqrt(np.trace(total)) + 4 * np.finfo(float).eps * np.abs(mean)
 
 
-def exact_wander(sets, weights):
-    """Σ P/(n(n-1)) S and Σ P²/(n(n-1)) S, the diagonals: within once more, with other weights."""
-    several = [(rows, weight) for rows, weight in zip(sets.values(), weights, strict=True) if len(rows) > 1]
+def exact_wander(groups, weights):
+    """Yield the diagonals of Σ P/(n(n-1)) S and Σ P²/(n(n-1)) S: within-group covariances with other weights."""
+    several = [(rows, weight) for rows, weight in zip(groups.values(), weights, strict=True) if len(rows) > 1]
     for power in (1, 2):
         weighting = np.array([weight**power / (len(rows) - 1) for rows, weight in several])
         within, _, _ = exact_moments([rows for rows, _ in several], weighting)
         yield np.diag(within) * weighting.sum() / weights.sum() ** power
 
 
-@pytest.mark.parametrize("road", roads)
+@pytest.mark.parametrize("code_path", code_paths)
 @law
-@given(hard_sets(), st.sampled_from(["uniform", "by_size", "by name", "in order"]), stores, seeds)
-def test_moments_are_exact_by_every_road(road, sets, prior, store, seed):
+@given(hard_groups(), st.sampled_from(["uniform", "by_size", "by name", "in order"]), stores, seeds)
+def test_moments_are_exact_on_every_code_path(code_path, groups, prior, store, seed):
     rng = np.random.default_rng(seed)
-    if prior == "in order" and road in without_order:
+    if prior == "in order" and code_path in without_order:
         prior = "by name"
-    given_prior, weights = weights_of(prior, sets, rng)
+    given_prior, weights = weights_of(prior, groups, rng)
     with limits(**store):
-        moments = roads[road](sets, given_prior, rng)
-        within, between, mean = exact_moments(sets.values(), weights)
+        moments = code_paths[code_path](groups, given_prior, rng)
+        within, between, mean = exact_moments(groups.values(), weights)
         total = within + between
         assert relative(moments.within, within) <= PROMISED
         assert relative(moments.between, between, total) <= PROMISED
         assert relative(moments.total, total) <= PROMISED
-        assert (np.abs(moments.mean - mean) <= as_good_as_a_double(mean, total)).all()
-        for found, expected in zip(moments.wander(np.eye(len(mean))), exact_wander(sets, weights), strict=True):
-            assert relative(found, expected) <= PROMISED
+        assert (np.abs(moments.mean - mean) <= mean_tolerance(mean, total)).all()
+        for noise, expected in zip(moments.mean_noise(np.eye(len(mean))), exact_wander(groups, weights), strict=True):
+            assert relative(noise, expected) <= PROMISED
         shares = dict(zip(moments.names, moments.shares, strict=True))
-        assert [shares[name] for name in sets] == pytest.approx(weights / weights.sum())
+        assert [shares[name] for name in groups] == pytest.approx(weights / weights.sum())
         counts = dict(zip(moments.names, moments.counts, strict=True))
-        assert [counts[name] for name in sets] == [len(rows) for rows in sets.values()]
+        assert [counts[name] for name in groups] == [len(rows) for rows in groups.values()]
 
 
 @law
-@given(hard_sets(at_least=3), st.sampled_from(["uniform", "by_size", "by name"]), seeds)
-def test_a_set_taken_out_of_kept_rows_was_never_there(sets, prior, seed):
+@given(hard_groups(at_least=3), st.sampled_from(["uniform", "by_size", "by name"]), seeds)
+def test_removal_from_stored_rows_is_exact(groups, prior, seed):
     rng = np.random.default_rng(seed)
-    given_prior, weights = weights_of(prior, sets, rng)
-    *_, gone = sets
-    moments = Moments.of(sets, given_prior).without(gone)
-    within, between, mean = exact_moments(list(sets.values())[:-1], weights[:-1])
+    given_prior, weights = weights_of(prior, groups, rng)
+    *_, removed = groups
+    moments = Moments.of(groups, given_prior).without(removed)
+    within, between, mean = exact_moments(list(groups.values())[:-1], weights[:-1])
     assert relative(moments.within, within) <= PROMISED
     assert relative(moments.between, between, within + between) <= PROMISED
-    assert (np.abs(moments.mean - mean) <= as_good_as_a_double(mean, within + between)).all()
+    assert (np.abs(moments.mean - mean) <= mean_tolerance(mean, within + between)).all()
 
 
 @law
-@given(hard_sets(at_least=3), st.floats(0, 9), seeds)
-def test_a_set_taken_out_of_folded_rows_leaves_a_good_answer_or_a_refusal(sets, far, seed):
+@given(hard_groups(at_least=3), st.floats(0, 9), seeds)
+def test_removal_from_folded_rows_is_accurate_or_raises(groups, far, seed):
     rng = np.random.default_rng(seed)
-    *stay, gone = sets
-    sets[gone] = sets[gone] + 10**far * rng.normal(size=sets[gone].shape[1])
+    *stay, removed = groups
+    groups[removed] = groups[removed] + 10**far * rng.normal(size=groups[removed].shape[1])
     with limits(kept_values=0):
-        moments = Moments.of(sets)
+        moments = Moments.of(groups)
         try:
-            rest = moments.without(gone, SetMoments.of(sets[gone]))
+            remaining = moments.without(removed, GroupMoments.of(groups[removed]))
         except InputError:
             return
-    within, between, _ = exact_moments([sets[name] for name in stay], np.ones(len(stay)))
-    # Subtraction loses digits by its nature; half of them must be left, or the answer is noise.
-    assert relative(rest.total, within + between) <= 1e-8
+    within, between, _ = exact_moments([groups[name] for name in stay], np.ones(len(stay)))
+    # Subtraction loses digits. Half of them must be left, or the result is noise.
+    assert relative(remaining.total, within + between) <= 1e-8
 
 
-@pytest.mark.parametrize("seed", range(6))  # the rest may be negative, and then does no harm
-def test_a_feature_that_only_the_removed_set_moved_leaves_no_rest_of_rounding(seed):
+@pytest.mark.parametrize("seed", range(6))  # the rounding error may be negative, which is harmless
+def test_removal_leaves_no_rounding_in_constant_features(seed):
     rng = np.random.default_rng(seed)
-    sets = {m: np.column_stack([rng.normal(size=(50, 2)) + rng.normal(size=2), np.full(50, 3.0)]) for m in range(5)}
+    groups = {m: np.column_stack([rng.normal(size=(50, 2)) + rng.normal(size=2), np.full(50, 3.0)]) for m in range(5)}
     extra = rng.normal(scale=7.3, size=(50, 3))
     with limits(kept_values=0):
         try:
-            rest = Moments.of({**sets, "extra": extra}).without("extra", SetMoments.of(extra))
+            remaining = Moments.of({**groups, "extra": extra}).without("extra", GroupMoments.of(extra))
         except InputError:
             return
-    # A variance of 1e-15 here counts as one more feature that varies, and moves the relative cushion by a third.
-    assert Focus().fit_moments(rest).distraction_ == pytest.approx(Focus().fit_sets(sets).distraction_, abs=1e-9)
+    # A variance of 1e-15 would count as one more varying feature and change the relative ridge by a third.
+    assert Focus().fit_moments(remaining).distraction_ == pytest.approx(
+        Focus().fit_groups(groups).distraction_, abs=1e-9
+    )
 
 
 @law
-@given(hard_sets())
-def test_moments_join_in_either_order(sets):
-    names = list(sets)
-    left, right = (Moments.of({name: sets[name] for name in part}) for part in (names[:1], names[1:]))
-    one, other = left + right, right + left
-    assert relative(one.within, other.within) <= PROMISED
-    assert relative(one.between, other.between, one.total) <= PROMISED
+@given(hard_groups())
+def test_join_is_commutative(groups):
+    names = list(groups)
+    left, right = (Moments.of({name: groups[name] for name in part}) for part in (names[:1], names[1:]))
+    forward, backward = left + right, right + left
+    assert relative(forward.within, backward.within) <= PROMISED
+    assert relative(forward.between, backward.between, forward.total) <= PROMISED
 
 
 @law
-@given(seeds, st.integers(1, 7), st.sampled_from([{"n_remove": 2}, {"cutoff": 0.9, "cushion": 0.0}, {}]))
-def test_partial_fit_in_any_chunking_learns_what_fit_learns(seed, rows_per_chunk, settings):
+@given(seeds, st.integers(1, 7), st.sampled_from([{"n_remove": 2}, {"cutoff": 0.9, "ridge": 0.0}, {}]))
+def test_partial_fit_agrees_with_fit(seed, rows_per_chunk, settings):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(4), 6))
     X = rng.normal(size=(24, 3)) @ rng.normal(size=(3, 3))
@@ -212,18 +216,18 @@ def test_partial_fit_in_any_chunking_learns_what_fit_learns(seed, rows_per_chunk
     focus = Focus(**settings)
     for start in range(0, 24, rows_per_chunk):
         chunk = slice(start, start + rows_per_chunk)
-        focus.partial_fit(X[chunk], sets=labels[chunk])
-    whole = Focus(**settings).fit(X, sets=labels)
-    assert focus.n_removed_ == whole.n_removed_
-    # Conditions of up to 1e3 magnify the rounding of the moments.
-    assert focus.distraction_ == pytest.approx(whole.distraction_, abs=1e-10)
+        focus.partial_fit(X[chunk], groups=labels[chunk])
+    fitted = Focus(**settings).fit(X, groups=labels)
+    assert focus.n_removed_ == fitted.n_removed_
+    # Condition numbers of up to 1e3 amplify the rounding of the moments.
+    assert focus.distraction_ == pytest.approx(fitted.distraction_, abs=1e-10)
 
 
 @pytest.mark.parametrize("container", [list, np.array, tuple])
-def test_weights_in_order_mean_the_same_sets_however_labels_are_held(container):
+def test_weights_in_order_do_not_depend_on_the_container(container):
     X = np.random.default_rng(0).normal(size=(12, 2))
     labels = ["wed", "mon", "tue"] * 4
-    moments = Moments.of_labelled(X, container(labels), [1.0, 2.0, 5.0])
-    reference = Moments.of_labelled(X, np.array(labels, dtype=object), [1.0, 2.0, 5.0])
-    found, expected = (dict(zip(m.names, m.shares, strict=True)) for m in (moments, reference))
-    assert found == pytest.approx(expected)
+    moments = Moments.from_labels(X, container(labels), [1.0, 2.0, 5.0])
+    reference = Moments.from_labels(X, np.array(labels, dtype=object), [1.0, 2.0, 5.0])
+    shares, expected = (dict(zip(m.names, m.shares, strict=True)) for m in (moments, reference))
+    assert shares == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""Laws of what stands: neither order nor repetition matters, and taking back is exact."""
+"""Laws of active verdicts: order and repetition do not matter, and a withdrawal is exact."""
 
 import random
 
@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from tests.laws.strategies import law, seeds
 from tests.review.making import random_events, stands_by_definition
-from undistract.review import Standing, Verdict, Withdrawal, event_from_json, standing
+from undistract.review import ActiveVerdicts, Verdict, Withdrawal, active_verdicts, event_from_json
 
 counts = st.integers(0, 60)
 moments = st.floats(0, 60)
 
 
 def same(one, other):
-    """Whether the verdicts are the same and in the same order."""
+    """Return True if the verdicts are the same and in the same order."""
     return list(one.items()) == list(other.items())
 
 
@@ -24,52 +24,52 @@ def drawn(seed, count):
 
 @law
 @given(seeds, counts, moments)
-def test_what_stands_is_the_last_answer_that_counts(seed, count, now):
+def test_active_verdicts_are_those_of_the_definition(seed, count, now):
     events = drawn(seed, count)
-    assert same(standing(events, now=now), stands_by_definition(events, now))
+    assert same(active_verdicts(events, now=now), stands_by_definition(events, now))
 
 
 @law
 @given(seeds, counts, moments)
-def test_neither_order_nor_repetition_changes_what_stands(seed, count, now):
+def test_order_and_repetition_do_not_matter(seed, count, now):
     events = drawn(seed, count)
     chance = random.Random(seed)
     mixed = events + [chance.choice(events) for _ in events]
     chance.shuffle(mixed)
-    assert same(standing(mixed, now=now), standing(events, now=now))
+    assert same(active_verdicts(mixed, now=now), active_verdicts(events, now=now))
 
 
 @law
 @given(seeds, counts, moments)
-def test_every_step_of_the_live_fold_is_the_fold_of_the_log_so_far(seed, count, now):
-    events, live = drawn(seed, count), Standing()
+def test_live_fold_equals_the_fold_of_the_log_at_every_step(seed, count, now):
+    events, live = drawn(seed, count), ActiveVerdicts()
     for place, event in enumerate(events):
         live.add(event)
-        assert same(live.verdicts(now), standing(events[: place + 1], now=now))
+        assert same(live.verdicts(now), active_verdicts(events[: place + 1], now=now))
 
 
 @law
 @given(seeds, counts, moments)
-def test_withdrawing_gives_exactly_what_there_was_without_the_verdict(seed, count, now):
+def test_withdrawal_equals_never_having_recorded_the_verdict(seed, count, now):
     events = drawn(seed, count + 1)
     one = next(event for event in events if isinstance(event, Verdict))
     back = Withdrawal("0" * 8 + "-0000-0000-0000-" + "0" * 12, of=one.key)
     without = [event for event in events if event != one]
-    assert same(standing([*events, back], now=now), standing(without, now=now))
-    assert same(standing([back, *events], now=now), standing(without, now=now))
+    assert same(active_verdicts([*events, back], now=now), active_verdicts(without, now=now))
+    assert same(active_verdicts([back, *events], now=now), active_verdicts(without, now=now))
 
 
 @law
 @given(seeds, counts, moments)
-def test_an_expired_verdict_is_as_if_it_had_never_been(seed, count, now):
+def test_expired_verdict_equals_no_verdict(seed, count, now):
     events = drawn(seed, count)
     alive = [event for event in events if isinstance(event, Withdrawal) or event.expires is None or event.expires > now]
-    assert same(standing(events, now=now), standing(alive, now=now))
+    assert same(active_verdicts(events, now=now), active_verdicts(alive, now=now))
 
 
 @law
 @given(seeds, counts)
-def test_an_event_survives_the_way_through_json(seed, count):
+def test_event_survives_json(seed, count):
     import json
 
     for event in drawn(seed, count):

@@ -1,4 +1,4 @@
-"""The plan looks at each piece once, at its rows only for a checkpoint; a run takes few tasks at a time."""
+"""Planning is linear and lazy: rows are hashed only for a checkpoint, and few tasks are submitted at a time."""
 
 from types import SimpleNamespace
 
@@ -8,59 +8,58 @@ from tests.parallel.making import named_rows
 
 pytest.importorskip("dask", reason="needs Dask: pip install 'undistract[dask]'")
 
-from undistract import FeatureSet
-from undistract.algebra.prior import Prior
-from undistract.parallel import gather, in_turn
-from undistract.parallel.leaf import OneSet, Piece
-from undistract.parallel.plan import branches
-from undistract.parallel.run import Here, OnCluster, Task
+from undistract import Source
+from undistract.algebra.groups import Prior
+from undistract.parallel import gather, map_groups
+from undistract.parallel.runners import DaskRunner, LocalRunner, Task
+from undistract.parallel.tasks import Group, GroupRows, Piece, plan
 
 
-def test_many_small_sets_are_counted_once_each():
-    # All pieces of a leaf were counted again with every further one: 100 000 small sets took minutes to plan.
-    asked = []
+def test_planning_many_small_groups_is_linear():
+    # Regression: planning was quadratic, and 100 000 small groups took minutes.
+    requests = []
 
     class Counted(Piece):
         def __getattribute__(self, name):
             if name == "n_rows":
-                asked.append(name)
+                requests.append(name)
             return super().__getattribute__(name)
 
-    pieces = [Counted(OneSet(), (number,), (number,), (1,), 1, 3, lambda: None) for number in range(500)]
-    (branch,) = branches(pieces, Prior.of("uniform"), split_every=8)
-    assert len(branch.leaves) == 1
-    assert len(asked) == len(pieces)
+    pieces = [Counted(GroupRows(), (Group(number, number, 1),), 1, 3) for number in range(500)]
+    (leaf,) = plan(pieces, Prior.of("uniform"))
+    assert len(leaf.pieces) == 500
+    assert len(requests) == len(pieces)
 
 
-def test_rows_are_told_from_others_only_for_a_checkpoint(monkeypatch, tmp_path):
-    # To sum up all that was sent, only to forget it, took as long as the moments.
-    asked = []
-    monkeypatch.setattr("undistract.parallel.one_by_one._mark_of_rows", lambda rows: asked.append(rows) or "rows")
+def test_rows_are_hashed_only_for_a_checkpoint(monkeypatch, tmp_path):
+    # Regression: hashing all rows without a checkpoint took as long as the moments.
+    requests = []
+    monkeypatch.setattr("undistract.parallel.gathering._rows_fingerprint", lambda rows: requests.append(rows) or "rows")
     gather(named_rows(3))
-    assert asked == []
+    assert requests == []
     gather(named_rows(3), checkpoint=tmp_path)
-    assert len(asked) == 3
+    assert len(requests) == 3
 
 
-def test_what_a_checkpoint_has_is_taken_up_as_it_is_needed():
-    # A second run held all parts of the first in memory before it joined two of them.
+def test_checkpointed_results_are_loaded_lazily():
+    # Regression: a second run loaded all results of the first before it joined two of them.
     taken = []
 
     def ready():
         for number in range(100):
             taken.append(number)
-            yield Task([(len, ())], "a set", ready=number)
+            yield Task([(len, ())], "a group", ready=number)
 
     client = SimpleNamespace(status="running", nthreads=lambda: {"worker": 2}, cancel=lambda futures: None)
-    for number in OnCluster(client).run(ready()):
+    for number in DaskRunner(client).run(ready()):
         assert len(taken) - number <= 7
     assert len(taken) == 100
 
 
-def test_a_set_that_cannot_travel_is_read_once():
-    # Once for its rows, and once more for its times.
+def test_unpicklable_group_is_read_once():
+    # Regression: it was read for its rows and again for its times.
     read = []
-    one = FeatureSet.reading("day", lambda: read.append(1) or [([[1.0], [2.0]], [8, 9])])
-    here = SimpleNamespace(travels=lambda one: False, run=Here().run)
-    assert list(in_turn(lambda one: one.times.tolist(), [one], here)) == [[8, 9]]
+    group = Source.from_reader("day", lambda: read.append(1) or [([[1.0], [2.0]], [8, 9])])
+    local = SimpleNamespace(is_picklable=lambda group: False, run=LocalRunner().run)
+    assert list(map_groups(lambda group: group.times.tolist(), [group], local)) == [[8, 9]]
     assert len(read) == 1

@@ -1,4 +1,4 @@
-"""Read a page as a browser would, and see what could act or load something."""
+"""Parse a page, and find everything that could run or load something."""
 
 from html.parser import HTMLParser
 
@@ -9,7 +9,7 @@ INERT = {*HEAD, *WORDS, *PICTURES}
 
 
 class Reading(HTMLParser):
-    """The tags, attributes and words of a page."""
+    """The tags, attributes and text of a page."""
 
     def __init__(self, page):
         super().__init__(convert_charrefs=True)
@@ -30,12 +30,12 @@ class Reading(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
     def dangers(self):
-        """Whatever could run, or come from elsewhere."""
-        found = [tag for tag in self.tags if tag not in INERT]
+        """Return the tags and attributes that could run code or load something."""
+        dangers = [tag for tag in self.tags if tag not in INERT]
         for tag, name, value in self.attributes:
             target = name in ("src", "href", "xlink:href", "srcset", "action", "data", "poster")
             if name.startswith("on") or (target and not value.startswith(("#", "data:image/png;base64,"))):
-                found.append((tag, name, value[:60]))
+                dangers.append((tag, name, value[:60]))
             if name == "style" and ("url(" in value or "expression" in value):
-                found.append((tag, name, value[:60]))
-        return found
+                dangers.append((tag, name, value[:60]))
+        return dangers

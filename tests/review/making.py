@@ -1,4 +1,4 @@
-"""Events by seed, and what stands of them by the words of the definition."""
+"""Random events by seed, and the active verdicts among them by definition."""
 
 import random
 from uuid import UUID
@@ -7,16 +7,16 @@ from undistract.review import ANSWERS, SCOPES, Verdict, Withdrawal
 
 
 def key(number):
-    """Give the same key for the same number."""
+    """Return the same key for the same number."""
     return str(UUID(int=random.Random(number).getrandbits(128)))
 
 
-def verdict(number, answer="familiar", *, start=0, **fields):
+def verdict(number, answer="false_alarm", *, start=0, **fields):
     return Verdict(key(number), "match.mp4", start, start + 3, start + 1, answer, **fields)
 
 
 def random_events(seed, count, *, n_items=50, undo=0.3):
-    """Draw verdicts about few items, some that expire, many at the same time, and withdrawals among them."""
+    """Draw verdicts on few items, some of which expire, many at the same time, and withdrawals."""
     chance = random.Random(seed)
     events, said = [], []
     for _ in range(count):
@@ -47,7 +47,7 @@ def random_events(seed, count, *, n_items=50, undo=0.3):
 
 
 def stands_by_definition(events, now):
-    """Say what stands, slowly: look at every pair."""
+    """Return the active verdicts, slowly: compare all pairs."""
     gone = {event.of for event in events if isinstance(event, Withdrawal)}
     counting = [
         event

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own: Debian's programs, a folder that is thrown away, a socket in it, no network."""
+"""A temporary PostgreSQL server: Debian's programs, a temporary folder with a socket, no network."""
 
 import os
 import shutil
@@ -20,8 +20,8 @@ def programs():
 
 @contextmanager
 def server():
-    """Run a server, and lend a function that makes an empty database and gives its URL."""
-    # The server refuses to run as root, so root hands the folder to the user that Debian's package makes.
+    """Run a server; yield a function that creates an empty database and returns its URL."""
+    # The server does not run as root, so root gives the folder to the user of Debian's package.
     person = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.getuid() == 0 else {}
     folder = Path(mkdtemp(prefix="pg"))  # a short path: sockets have at most 107 letters
     if person:

@@ -1,4 +1,4 @@
-"""Files that are no review, damaged ones, full disks: one sentence, nothing half-written, and sending again works."""
+"""Damaged files, files of other kinds, full disks: one clear message, no partial event, and sending again works."""
 
 import sqlite3
 import subprocess
@@ -25,11 +25,11 @@ def path(tmp_path):
 
 
 def fill(path, count=40):
-    """Write a review, and return what it holds."""
+    """Write a review, and return its content."""
     events = random_events(1, count)
     with ReviewStore.open(path, about={"n_features": 2}) as store:
         for event in events:
-            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("familiar", "anomaly") else None)
+            store.record(event, [1.0, 2.0] if getattr(event, "answer", None) in ("false_alarm", "anomaly") else None)
     return read(path)
 
 
@@ -40,40 +40,40 @@ def read(path):
         return store.about, events, {key: None if one is None else one.tolist() for key, one in evidence.items()}
 
 
-def test_a_file_of_another_kind_is_refused_and_left_alone(path):
+def test_file_of_another_kind_is_rejected_and_unchanged(path):
     path.write_bytes(b"set,row,after\n" * 1000)
     with pytest.raises(FileError) as refusal:
         ReviewStore.open(path)
-    expected = f"{path} is not a review. Give the path of one, or of a file that is not there yet."
+    expected = f"{path} is not a review. Pass the path of a review, or of a new file."
     assert str(refusal.value) == expected
     assert path.read_bytes() == b"set,row,after\n" * 1000
 
 
-def test_a_database_of_another_program_is_refused_and_left_alone(path):
+def test_database_of_another_program_is_rejected_and_unchanged(path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE bookmarks (page)")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(FileError, match="holds no review"):
+    with pytest.raises(FileError, match="is not a review"):
         ReviewStore.open(path)
     assert path.read_bytes() == before
 
 
-def test_a_review_that_no_longer_says_what_it_is_is_refused_and_left_alone(path):
+def test_review_without_facts_is_rejected_and_unchanged(path):
     fill(path, 3)
     with sqlite3.connect(path) as other:
         other.execute("DELETE FROM review_about")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(FileError, match="holds no review"):
+    with pytest.raises(FileError, match="is not a review"):
         ReviewStore.open(path)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("statement", "what"),
+    ("statement", "part"),
     [
-        ("UPDATE review_about SET facts = '{}'", "what it is about"),
+        ("UPDATE review_about SET facts = '{}'", "facts about the scores"),
         ("DELETE FROM review_events WHERE number = 2", "events are missing"),
         ("DELETE FROM review_events WHERE number = 1", "events are missing"),
         ("UPDATE review_events SET body = replace(body, 'match', 'catch')", "event 1"),
@@ -82,7 +82,7 @@ def test_a_review_that_no_longer_says_what_it_is_is_refused_and_left_alone(path)
         ("UPDATE review_evidence SET checksum = checksum + 1", f"the evidence of {key(1)}"),
     ],
 )
-def test_what_somebody_changed_behind_our_back_is_named(path, statement, what):
+def test_manipulated_line_is_detected(path, statement, part):
     with ReviewStore.open(path, about={"n_features": 2}) as store:
         for number in (1, 2, 3):
             store.record(verdict(number, start=number), [1.0, 2.0] if number == 1 else None)
@@ -91,31 +91,31 @@ def test_what_somebody_changed_behind_our_back_is_named(path, statement, what):
             other.execute(f"DROP TRIGGER {name}")
         other.execute(statement)
     other.close()
-    with pytest.raises(FileError, match=rf"match\.review is damaged \({what}\)\. Bring back a copy from before"):
+    with pytest.raises(FileError, match=rf"match\.review is damaged \({part}\)\. Restore a backup"):
         read(path)
 
 
-def test_a_folder_or_a_missing_folder_is_refused(tmp_path):
+def test_folder_or_missing_folder_is_rejected(tmp_path):
     with pytest.raises(FileError, match="is not a file"):
         ReviewStore.open(tmp_path)
     with pytest.raises(FileError, match=r"there is no folder .*absent"):
         ReviewStore.open(tmp_path / "absent" / "match.review")
 
 
-def test_reading_a_review_that_is_not_there_does_not_begin_one(path):
+def test_reading_a_missing_review_does_not_create_it(path):
     with pytest.raises(FileError, match="There is no file"):
         ReviewStore.open(path, create=False)
     assert not path.exists()
 
 
-def test_a_review_that_was_killed_while_it_began_can_be_begun_again(path):
-    path.touch()  # what SQLite leaves behind
+def test_review_can_be_created_after_a_kill_during_creation(path):
+    path.touch()  # SQLite leaves an empty file
     with ReviewStore.open(path) as store:
         assert store.record(verdict(1)) == 1
 
 
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_review_is_refused(path, share):
+def test_truncated_review_is_rejected(path, share):
     fill(path)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
@@ -123,8 +123,8 @@ def test_a_truncated_review_is_refused(path, share):
         read(path)
 
 
-def test_a_damaged_review_is_read_as_it_was_or_refused(path, tmp_path):
-    """300 mutations; what is read is never something else."""
+def test_damaged_review_is_read_unchanged_or_rejected(path, tmp_path):
+    """300 mutations; a review is never read with other content."""
     held, outcomes = fill(path), []
     whole = path.read_bytes()
     damaged = tmp_path / "damaged.review"
@@ -135,17 +135,17 @@ def test_a_damaged_review_is_read_as_it_was_or_refused(path, tmp_path):
             content[place] ^= int(rng.integers(1, 256))
         damaged.write_bytes(content)
         try:
-            assert read(damaged) == held, f"seed {seed} was believed"
+            assert read(damaged) == held, f"seed {seed} was accepted"
             outcomes.append("read")
         except FileError as error:
-            outcomes.append("refused" if "\n" not in str(error) else f"too many words: {error}")
+            outcomes.append("refused" if "\n" not in str(error) else f"several lines: {error}")
     assert set(outcomes) == {"read", "refused"}
     assert min(outcomes.count("read"), outcomes.count("refused")) > 30  # unused bytes are many
 
 
 @contextmanager
 def disk_of(pages):
-    """Let SQLite believe that the disk holds no more than so many pages."""
+    """Limit the database to this many pages, as a full disk does."""
     from sqlalchemy import event
     from sqlalchemy.pool import Pool
 
@@ -161,7 +161,7 @@ def disk_of(pages):
 
 @contextmanager
 def file_size_of(n_bytes):
-    """Let writing fail beyond so many bytes, as a quota or a broken disk does."""
+    """Let writing fail beyond this many bytes, as a quota or a broken disk does."""
     resource = pytest.importorskip("resource", reason="limits of files need a POSIX system")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
@@ -171,21 +171,21 @@ def file_size_of(n_bytes):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_told_and_the_same_event_goes_in_when_there_is_room(path):
+def test_full_disk_raises_and_the_event_can_be_sent_later(path):
     rows = np.ones((200, 50))  # 80 kB: the event fits, its evidence does not
     with disk_of(20), ReviewStore.open(path) as store:
         store.record(verdict(1))
-        with pytest.raises(FileError, match=r"the disk is full: nothing of this was recorded. Send it again"):
+        with pytest.raises(FileError, match=r"the disk is full: nothing was recorded. Send it again"):
             store.record(verdict(2, "calm", start=9), rows)
         assert store.events() == [(1, verdict(1))]
-        assert store.record(verdict(3, start=20)) == 2  # it goes on with what fits
+        assert store.record(verdict(3, start=20)) == 2  # a smaller event still fits
     with ReviewStore.open(path) as store:
         assert store.record(verdict(2, "calm", start=9), rows) == 3
         assert np.array_equal(store.evidence(key(2)), rows)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_error_of_the_disk_leaves_nothing_half_written(path, seed):
+def test_disk_error_leaves_no_partial_event(path, seed):
     rng = np.random.default_rng(seed)
     with ReviewStore.open(path) as store:
         store.record(verdict(0))
@@ -204,14 +204,14 @@ def test_an_error_of_the_disk_leaves_nothing_half_written(path, seed):
     assert len(read(path)[1]) == number + 1
 
 
-def test_another_program_that_keeps_the_file_busy_is_named_as_the_cause(path, monkeypatch):
-    from undistract.review import database
+def test_lock_of_another_program_is_named_as_the_cause(path, monkeypatch):
+    from undistract.review import store as database
 
-    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    monkeypatch.setattr(database, "LOCK_SECONDS", 0.1)
     with ReviewStore.open(path) as store:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(FileError, match="was kept busy by another program"):
+        with pytest.raises(FileError, match="was locked by another program"):
             store.record(verdict(1))
         other.execute("ROLLBACK")
         other.close()
@@ -225,7 +225,7 @@ from undistract.errors import FileError
 from undistract.review import ReviewStore
 
 path = sys.argv[1]
-ReviewStore.open(path + "-other").close()  # imports all that is needed, while it may be read
+ReviewStore.open(path + "-other").close()  # import everything before the change of user
 os.chmod(path, 0o444)
 os.chdir(os.path.dirname(path))
 os.chmod(".", 0o555)
@@ -239,20 +239,20 @@ with ReviewStore.open(os.path.basename(path), create=False) as store:
 """
 
 
-def test_a_review_can_be_read_where_nothing_may_be_written():
-    """As somebody else's file on a shared disk."""
+def test_review_can_be_read_on_a_read_only_disk():
+    """Such as the file of another user on a shared disk."""
     with TemporaryDirectory() as folder:  # every user may pass through its parents, unlike those of tmp_path
         path = Path(folder, "match.review")
         held = fill(path, 5)
         line = [sys.executable, "-c", READER, str(path)]
-        told = subprocess.run(line, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+        result = subprocess.run(line, capture_output=True, text=True, cwd=Path(__file__).parents[2])
         path.parent.chmod(0o755)
-    assert told.stdout.startswith(f"{len(held[1])}\n"), told.stderr
-    assert "may not be written" in told.stdout
+    assert result.stdout.startswith(f"{len(held[1])}\n"), result.stderr
+    assert "is read-only" in result.stdout
 
 
-def test_the_journal_is_gone_when_recording_is_over(path):
-    """So that the one file, copied, is the review."""
+def test_journal_is_deleted_after_recording(path):
+    """So that a copy of the one file is the whole review."""
     with ReviewStore.open(path) as store:
         store.record(verdict(1))
         store.record(Withdrawal(key(2), of=key(1)))
@@ -264,29 +264,29 @@ def test_the_journal_is_gone_when_recording_is_over(path):
             assert isinstance(other.events()[0][1], Verdict)
 
 
-def test_sums_of_a_line_are_those_that_reviews_on_disks_were_written_with():
-    """Another way of summing up would call every older review damaged."""
-    from undistract.review.tables import checksum
+def test_checksum_is_the_one_of_existing_reviews():
+    """With another checksum every older review would count as damaged."""
+    from undistract.review.store import checksum
 
     assert checksum(1, "calm") == zlib.crc32(b"1\ncalm\n") == 513802677
     assert checksum("a", "[2]", b"\x00\xff") == zlib.crc32(b"a\n[2]\n\x00\xff")
     assert checksum("1", "calm") != checksum("1c", "alm")
 
 
-def test_a_connection_is_set_up_so_that_a_power_cut_loses_nothing(path):
-    from undistract.review.database import Database
+def test_connection_settings_survive_a_power_cut(path):
+    from undistract.review.store import Database
 
     database = Database(path)
     with database.reading() as connection:
-        asked = ("journal_mode", "synchronous", "trusted_schema", "cell_size_check")
-        told = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked]
+        names = ("journal_mode", "synchronous", "trusted_schema", "cell_size_check")
+        settings = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
         assert connection.connection.dbapi_connection.isolation_level is None
     database.close()
-    assert told == ["delete", 3, 0, 1]  # 3 is EXTRA
+    assert settings == ["delete", 3, 0, 1]  # 3 is EXTRA
 
 
-def test_a_write_ahead_log_of_another_program_is_given_up(path):
-    """With it a review would be two files, and a copy of one of them half a review."""
+def test_write_ahead_log_is_switched_off(path):
+    """With it a review would consist of two files, and a copy of one would be incomplete."""
     fill(path, 3)
     other = sqlite3.connect(path)
     assert other.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
@@ -298,11 +298,11 @@ def test_a_write_ahead_log_of_another_program_is_given_up(path):
 
 def open_files(path):
     if not Path("/proc/self/fd").exists():
-        pytest.skip("which files are open is told by Linux")
+        pytest.skip("open files can be listed on Linux only")
     return [one for one in Path("/proc/self/fd").iterdir() if one.is_symlink() and one.readlink() == path]
 
 
-def test_a_store_that_is_closed_lets_go_of_its_file(path):
+def test_closed_store_closes_its_file(path):
     store = ReviewStore.open(path)
     assert len(open_files(path)) == 1
     store.close()
@@ -310,14 +310,14 @@ def test_a_store_that_is_closed_lets_go_of_its_file(path):
 
 
 @pytest.mark.parametrize("kind", ["another kind", "no review", "cut off", "a wrong count of cells"])
-def test_a_file_that_is_refused_is_let_go(path, kind):
+def test_rejected_file_is_closed(path, kind):
     fill(path)
     whole = path.read_bytes()
     damaged = {
         "another kind": b"set,row,after\n" * 1000,
         "no review": b"",
         "cut off": whole[:-5000],
-        "a wrong count of cells": whole[:4099] + b"\x00\x07" + whole[4101:],  # found by the check, once it is open
+        "a wrong count of cells": whole[:4099] + b"\x00\x07" + whole[4101:],  # found by the integrity check
     }
     path.write_bytes(damaged[kind])
     with pytest.raises(FileError) as refusal:

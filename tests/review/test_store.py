@@ -1,4 +1,4 @@
-"""The store, on SQLite and on PostgreSQL: what was acknowledged is there, once, in order, for good."""
+"""The store on SQLite and PostgreSQL: an acknowledged event is stored once, in order and permanently."""
 
 import subprocess
 import sys
@@ -11,13 +11,13 @@ import pytest
 
 from tests.review.making import key, random_events, verdict
 from undistract.errors import InputError
-from undistract.review import Standing, Verdict, Withdrawal, standing
+from undistract.review import ActiveVerdicts, Verdict, Withdrawal, active_verdicts
 
 pytest.importorskip("sqlalchemy", reason='needs SQLAlchemy: pip install "undistract[web]"')
 from undistract.review import ReviewStore
 
 
-def test_events_come_back_as_they_were_in_the_order_of_their_numbers(place):
+def test_events_are_read_unchanged_and_in_order(place):
     events = random_events(3, 60)
     with ReviewStore.open(place) as store:
         assert store.last_number == 0
@@ -30,17 +30,17 @@ def test_events_come_back_as_they_were_in_the_order_of_their_numbers(place):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_folding_what_the_store_gives_back_is_the_live_fold(place, seed):
-    events, live = random_events(seed, 150, n_items=10), Standing()
+def test_fold_of_stored_events_equals_the_live_fold(place, seed):
+    events, live = random_events(seed, 150, n_items=10), ActiveVerdicts()
     with ReviewStore.open(place) as store:
         for event in events:
             store.record(event)
             live.add(event)
         read = [event for _, event in store.events()]
-    assert list(standing(read, now=50.0).items()) == list(live.verdicts(50.0).items())
+    assert list(active_verdicts(read, now=50.0).items()) == list(live.verdicts(50.0).items())
 
 
-def test_sending_again_keeps_one_event_and_its_first_time(place):
+def test_event_sent_twice_is_stored_once_with_its_first_time(place):
     with ReviewStore.open(place) as store:
         assert store.record(verdict(1, when=5.0)) == 1
         assert store.record(verdict(2, start=9)) == 2
@@ -49,16 +49,16 @@ def test_sending_again_keeps_one_event_and_its_first_time(place):
         assert store.last_number == 2
 
 
-def test_a_key_that_says_something_else_is_refused(place):
+def test_key_with_other_content_is_rejected(place):
     with ReviewStore.open(place) as store:
         store.record(verdict(1))
         for other in (verdict(1, "anomaly"), verdict(1, note="no"), Withdrawal(key(1), of=key(1))):
-            with pytest.raises(InputError, match=r"has event 1, which says something else"):
+            with pytest.raises(InputError, match=r"belongs to event 1, which has other content"):
                 store.record(other)
         assert store.last_number == 1
 
 
-def test_only_a_known_verdict_can_be_withdrawn(place):
+def test_only_a_recorded_verdict_can_be_withdrawn(place):
     with ReviewStore.open(place) as store:
         store.record(verdict(1))
         assert store.record(Withdrawal(key(2), of=key(1))) == 2
@@ -69,14 +69,14 @@ def test_only_a_known_verdict_can_be_withdrawn(place):
         assert store.last_number == 3
 
 
-def test_evidence_comes_back_to_the_bit(place):
+def test_evidence_is_read_bit_for_bit(place):
     rng = np.random.default_rng(0)
     deviation, rows = rng.normal(size=7), rng.normal(size=(5, 7)).astype(np.float32)
     with ReviewStore.open(place, about={"n_features": 7}) as store:
         store.record(verdict(1, "anomaly"), deviation)
         store.record(verdict(2, "calm"), np.asfortranarray(rows))
         store.record(verdict(3, "unsure"))
-        store.record(verdict(1, "anomaly"), deviation + 1)  # sent again: the first holds
+        store.record(verdict(1, "anomaly"), deviation + 1)  # sent again: the first counts
     with ReviewStore.open(place) as store:
         assert np.array_equal(store.evidence(key(1)), deviation)
         assert np.array_equal(store.evidence(key(2)), rows)
@@ -84,40 +84,40 @@ def test_evidence_comes_back_to_the_bit(place):
         assert store.evidence(key(3)) is None
         assert store.evidence(key(4)) is None
         assert sorted(store.evidence_of(key(number) for number in (*range(1200), 1))) == sorted([key(1), key(2)])
-        for before in (499, 500, 501):  # many are asked for in pieces, and none falls between two of them
+        for before in (499, 500, 501):  # queries are split into batches of 500
             assert list(store.evidence_of([key(4)] * before + [key(1)])) == [key(1)]
 
 
 @pytest.mark.parametrize(
-    ("answer", "evidence", "words"),
+    ("answer", "evidence", "message"),
     [
-        ("familiar", np.ones((2, 3)), r"shape \(2, 3\), expected \(3,\)"),
-        ("familiar", np.ones(4), r"shape \(4,\), expected \(3,\)"),
-        ("calm", np.ones(3), r"shape \(3,\), expected \(n, 3\)"),
-        ("calm", np.ones((0, 3)), r"shape \(0, 3\)"),
-        ("unsure", np.ones(3), "expected none"),
+        ("false_alarm", np.ones((2, 3)), r"must have shape \(3,\), got \(2, 3\)"),
+        ("false_alarm", np.ones(4), r"must have shape \(3,\), got \(4,\)"),
+        ("calm", np.ones(3), r"must have shape \(n, 3\), got \(3,\)"),
+        ("calm", np.ones((0, 3)), r"got \(0, 3\)"),
+        ("unsure", np.ones(3), "must have shape none"),
         ("anomaly", [1.0, np.nan, 0.0], "NaN or infinity"),
     ],
 )
-def test_evidence_that_does_not_fit_is_refused_and_nothing_is_recorded(tmp_path, answer, evidence, words):
+def test_evidence_of_wrong_shape_is_rejected_and_not_recorded(tmp_path, answer, evidence, message):
     with ReviewStore.open(tmp_path / "match.review", about={"n_features": 3}) as store:
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             store.record(verdict(1, answer), evidence)
         assert store.last_number == 0
 
 
-def test_evidence_may_be_as_large_as_is_kept_and_no_larger(tmp_path, monkeypatch):
-    from undistract.review import store as room
+def test_evidence_size_is_limited(tmp_path, monkeypatch):
+    from undistract.review import store as module
 
-    monkeypatch.setattr(room, "LARGEST", 2**20)
+    monkeypatch.setattr(module, "MAX_EVIDENCE_BYTES", 2**20)
     with ReviewStore.open(tmp_path / "match.review") as store:
         assert store.record(verdict(1), np.ones(2**17)) == 1
-        with pytest.raises(InputError, match=r"takes 1 MiB, at most 1 are kept\. Choose a shorter stretch"):
+        with pytest.raises(InputError, match=r"at most 1 MiB, got 1\. Choose a shorter range"):
             store.record(verdict(2, start=9), np.ones(2**17 + 1))
         assert store.last_number == 1
 
 
-def test_a_review_is_about_the_same_features_when_it_is_opened_again(place):
+def test_number_of_features_must_agree_when_reopened(place):
     about = {"n_features": 3, "scores": "match.scores", "names": ["ä", "b"]}
     ReviewStore.open(place, about=about).close()
     with ReviewStore.open(place) as store:
@@ -129,7 +129,7 @@ def test_a_review_is_about_the_same_features_when_it_is_opened_again(place):
 
 
 @pytest.mark.parametrize("table", ["review_events", "review_evidence"])
-def test_the_database_itself_refuses_to_forget_or_to_change(place, table):
+def test_database_rejects_updates_and_deletions(place, table):
     from sqlalchemy import create_engine, text
     from sqlalchemy.exc import DBAPIError
 
@@ -151,7 +151,7 @@ def test_the_database_itself_refuses_to_forget_or_to_change(place, table):
         assert store.evidence(key(1)).tolist() == [1.0]
 
 
-def test_many_threads_share_one_store_and_no_number_is_given_twice(place):
+def test_threads_share_a_store_and_numbers_are_unique(place):
     numbers = {}
     with ReviewStore.open(place) as store:
 
@@ -183,13 +183,13 @@ with ReviewStore.open(place) as store:
 """
 
 
-def test_a_reader_never_misses_a_number_while_processes_write(place):
-    """A reader asks for what came after the last it saw; a smaller number must not appear later."""
+def test_reader_misses_no_number_while_processes_write(place):
+    """A reader requests events after the last number it has; a smaller number must not appear later."""
     root = str(Path(__file__).parents[2])
     line = [sys.executable, "-c", WRITER, str(place)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": root}
     writers = [subprocess.Popen([*line, str(first)], **pipes) for first in (0, 1000)]
-    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2  # both may begin it at once
+    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 2  # both create it at the same time
     seen = []
     with ReviewStore.open(place) as store:
         for writer in writers:
@@ -198,13 +198,13 @@ def test_a_reader_never_misses_a_number_while_processes_write(place):
         while running:
             running = any(writer.poll() is None for writer in writers)
             seen += store.events(after=len(seen))
-    told = sorted(int(number) for writer in writers for number in writer.communicate()[0].split())
-    assert told == [number for number, _ in seen] == list(range(1, 81))
+    written = sorted(int(number) for writer in writers for number in writer.communicate()[0].split())
+    assert written == [number for number, _ in seen] == list(range(1, 81))
     assert len({event.key for _, event in seen}) == 80
 
 
-def test_an_older_review_is_lifted_in_one_step_or_not_at_all(place, monkeypatch):
-    from undistract.review import tables
+def test_migration_is_atomic(place, monkeypatch):
+    from undistract.review import store as tables
 
     with ReviewStore.open(place) as store:
         store.record(verdict(1))
@@ -220,15 +220,15 @@ def test_an_older_review_is_lifted_in_one_step_or_not_at_all(place, monkeypatch)
     with pytest.raises(InputError, match="a step that fails"):
         ReviewStore.open(place)
     broken = False
-    ReviewStore.open(place).close()  # the table of the failed step is not in the way
+    ReviewStore.open(place).close()  # the failed step has left no table
     with ReviewStore.open(place) as store:
         assert store.events() == [(1, verdict(1))]
     monkeypatch.setattr(tables, "SCHEMA", 1)
-    with pytest.raises(InputError, match=r"of schema 2, made by a newer undistract; this one reads up to schema 1"):
+    with pytest.raises(InputError, match=r"has schema 2 of a newer undistract; this version reads up to schema 1"):
         ReviewStore.open(place)
 
 
-def test_a_closed_store_says_so(place):
+def test_closed_store_raises(place):
     store = ReviewStore.open(place)
     store.close()
     store.close()
@@ -237,24 +237,24 @@ def test_a_closed_store_says_so(place):
 
 
 @pytest.mark.parametrize("about", [{"names": {1, 2}}, {"rate": float("nan")}, {"most": float("inf")}])
-def test_what_the_review_is_about_must_be_plain(tmp_path, about):
-    with pytest.raises(InputError, match="plain values"):
+def test_facts_must_be_plain_values(tmp_path, about):
+    with pytest.raises(InputError, match="plain JSON"):
         ReviewStore.open(tmp_path / "match.review", about=about)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_leaving_the_block_closes_the_store(place):
+def test_context_manager_closes_the_store(place):
     with ReviewStore.open(place) as store:
         assert store.last_number == 0
     with pytest.raises(InputError, match="is closed"):
         store.events()
 
 
-def test_a_url_takes_the_one_driver_there_is_and_its_password_is_not_told():
+def test_url_gets_the_driver_and_hides_its_password():
     pytest.importorskip("psycopg", reason='needs psycopg: pip install "undistract[postgres]"')
-    from undistract.review.database import Database
+    from undistract.review.store import Database
 
-    database = Database("postgresql://me:hidden@host/name")  # nothing is asked of it yet
+    database = Database("postgresql://me:hidden@host/name")  # no connection yet
     assert database.name == "postgresql+psycopg://me:***@host/name"
     assert database.dialect == "postgresql"
     database.close()
@@ -267,16 +267,16 @@ def test_a_url_takes_the_one_driver_there_is_and_its_password_is_not_told():
         ("psycopg", r'A review on PostgreSQL needs psycopg: pip install "undistract\[postgres\]"'),
     ],
 )
-def test_a_library_that_is_missing_is_named_with_its_extra(library, words, monkeypatch):
+def test_missing_library_is_named_with_its_extra(library, words, monkeypatch):
     from undistract import review
-    from undistract.review.database import Database
+    from undistract.review.store import Database
 
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=words):
         review.ReviewStore if library == "sqlalchemy" else Database("postgresql://me@host/name")
 
 
-def test_a_name_that_the_room_does_not_have_is_told():
+def test_unknown_attribute_of_the_package_raises():
     from undistract import review
 
     with pytest.raises(AttributeError, match=r"module 'undistract.review' has no attribute 'Rumour'"):
@@ -284,13 +284,13 @@ def test_a_name_that_the_room_does_not_have_is_told():
 
 
 @pytest.mark.parametrize("where", ["mysql://host/name", "sqlite://", "postgresql+psycopg://me:hidden@host:port/name"])
-def test_another_url_is_refused_without_telling_a_password(where):
+def test_other_url_is_rejected_without_showing_its_password(where):
     with pytest.raises(InputError, match=r"postgresql\+psycopg://user@host/name") as refusal:
         ReviewStore.open(where)
     assert "hidden" not in str(refusal.value)
 
 
-def test_a_server_that_does_not_answer_is_one_sentence_without_a_password(tmp_path):
+def test_missing_server_is_one_message_without_password(tmp_path):
     pytest.importorskip("psycopg", reason='needs psycopg: pip install "undistract[postgres]"')
     with pytest.raises(InputError, match="cannot be read or written") as refusal:
         ReviewStore.open(f"postgresql+psycopg://me:hidden@/name?host={tmp_path}")
@@ -298,7 +298,7 @@ def test_a_server_that_does_not_answer_is_one_sentence_without_a_password(tmp_pa
     assert "\n" not in str(refusal.value)
 
 
-def test_a_store_goes_on_when_the_server_has_ended_its_session(make_database):
+def test_store_reconnects_after_the_server_ended_its_session(make_database):
     import psycopg
 
     where = make_database()
@@ -310,7 +310,7 @@ def test_a_store_goes_on_when_the_server_has_ended_its_session(make_database):
         assert store.record(verdict(2, start=9)) == 2
 
 
-def test_names_that_no_file_system_should_have_survive(place):
+def test_unusual_names_are_stored_unchanged(place):
     odd = Verdict(key(1), "caf\udce9\0.mp4", 0, 1, 0, "calm", who="猫", note="' ; -- \0")
     with ReviewStore.open(place) as store:
         store.record(odd)

@@ -1,4 +1,4 @@
-"""Verdicts and what stands of them: small cases known by hand, and refusals in words."""
+"""Verdicts and the active ones among them: small cases with known answers, and error messages."""
 
 from time import time
 
@@ -6,80 +6,80 @@ import pytest
 
 from tests.review.making import key, random_events, stands_by_definition, verdict
 from undistract.errors import InputError
-from undistract.review import Standing, Verdict, Withdrawal, event_from_json, standing
+from undistract.review import ActiveVerdicts, Verdict, Withdrawal, active_verdicts, event_from_json
 
 
 def answers(events, **options):
-    return [one.answer for one in standing(events, **options).values()]
+    return [one.answer for one in active_verdicts(events, **options).values()]
 
 
-def test_the_last_answer_about_an_item_stands():
-    assert answers([verdict(1, "anomaly", when=2.0), verdict(2, "familiar", when=1.0)]) == ["anomaly"]
+def test_last_verdict_on_an_item_is_active():
+    assert answers([verdict(1, "anomaly", when=2.0), verdict(2, "false_alarm", when=1.0)]) == ["anomaly"]
 
 
-def test_answers_about_other_rows_stand_side_by_side_in_the_order_of_time():
+def test_verdicts_on_different_rows_are_all_active_in_time_order():
     assert answers([verdict(1, "anomaly", when=2.0, start=9), verdict(2, "calm", when=1.0)]) == ["calm", "anomaly"]
 
 
-def test_at_the_same_moment_the_larger_key_is_the_last():
-    one, other = verdict(1, "anomaly", when=1.0), verdict(2, "familiar", when=1.0)
-    assert list(standing([one, other]).values()) == [max(one, other, key=lambda event: event.key)]
+def test_larger_key_wins_at_the_same_time():
+    one, other = verdict(1, "anomaly", when=1.0), verdict(2, "false_alarm", when=1.0)
+    assert list(active_verdicts([one, other]).values()) == [max(one, other, key=lambda event: event.key)]
 
 
-def test_taking_the_last_answer_back_lets_the_one_before_it_stand():
-    events = [verdict(1, "unsure", when=1.0), verdict(2, "familiar", when=2.0), Withdrawal(key(3), of=key(2))]
+def test_withdrawal_reactivates_the_previous_verdict():
+    events = [verdict(1, "unsure", when=1.0), verdict(2, "false_alarm", when=2.0), Withdrawal(key(3), of=key(2))]
     assert answers(events) == ["unsure"]
 
 
-def test_an_expired_answer_lets_the_one_before_it_stand():
-    events = [verdict(1, "anomaly", when=1.0), verdict(2, "familiar", when=2.0, expires=100.0)]
-    assert answers(events, now=99.9) == ["familiar"]
+def test_expiry_reactivates_the_previous_verdict():
+    events = [verdict(1, "anomaly", when=1.0), verdict(2, "false_alarm", when=2.0, expires=100.0)]
+    assert answers(events, now=99.9) == ["false_alarm"]
     assert answers(events, now=100.0) == ["anomaly"]
 
 
-def test_without_a_time_the_present_decides_what_has_expired():
+def test_expiry_is_checked_against_the_present_by_default():
     assert answers([verdict(1, expires=time() - 60)]) == []
-    assert answers([verdict(1, expires=time() + 60)]) == ["familiar"]
+    assert answers([verdict(1, expires=time() + 60)]) == ["false_alarm"]
 
 
-def test_a_withdrawal_of_what_nobody_said_changes_nothing():
-    assert answers([Withdrawal(key(9), of=key(8)), verdict(1)]) == ["familiar"]
+def test_withdrawal_of_an_unknown_verdict_changes_nothing():
+    assert answers([Withdrawal(key(9), of=key(8)), verdict(1)]) == ["false_alarm"]
 
 
 def test_two_events_cannot_share_a_key():
-    live = Standing([verdict(1, "familiar")])
+    live = ActiveVerdicts([verdict(1, "false_alarm")])
     for other in (verdict(1, "anomaly"), Withdrawal(key(1), of=key(2))):
         with pytest.raises(InputError, match=key(1)):
             live.add(other)
-    assert [one.answer for one in live.verdicts().values()] == ["familiar"]
+    assert [one.answer for one in live.verdicts().values()] == ["false_alarm"]
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_the_live_fold_of_a_thousand_events_with_undo_is_that_of_the_log(seed):
+def test_live_fold_of_1000_events_equals_the_fold_of_the_log(seed):
     """Promise 2; the tests of the store fold what they read back."""
     events = random_events(seed, 1000, n_items=100)
     now = 500.0
-    live = Standing()
+    live = ActiveVerdicts()
     for place, event in enumerate(events):
         live.add(event)
         if place % 250 == 249:
             seen = events[: place + 1]
-            assert list(live.verdicts(now).items()) == list(standing(seen[::-1] + seen, now=now).items())
-    if seed % 10 == 0:  # the definition looks at every pair
+            assert list(live.verdicts(now).items()) == list(active_verdicts(seen[::-1] + seen, now=now).items())
+    if seed % 10 == 0:  # the definition compares all pairs
         assert list(live.verdicts(now).items()) == list(stands_by_definition(events, now).items())
 
 
-GOOD = {"key": key(1), "set_name": "match.mp4", "start": 1, "stop": 4, "peak": 2, "answer": "familiar"}
+GOOD = {"key": key(1), "group_name": "match.mp4", "start": 1, "stop": 4, "peak": 2, "answer": "false_alarm"}
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         *(("key", value) for value in ("", "abc", None, 7, key(1).upper(), key(1).replace("-", ""), key(1) + "\n")),
-        *(("set_name", value) for value in (None, 3, b"match")),
+        *(("group_name", value) for value in (None, 3, b"match")),
         *(("start", value) for value in (-1, 3, 1.0, True, "1", None)),
         *(("stop", value) for value in (2, 2**53 + 1, float("inf"))),
-        *(("answer", value) for value in ("", "Familiar", None, ["familiar"])),
+        *(("answer", value) for value in ("", "Familiar", None, ["false_alarm"])),
         *(("scope", value) for value in ("", "set", None)),
         *(("who", value) for value in (None, "x" * 201, "\ud800")),
         *(("note", value) for value in (None, "x" * 2001, "a\udfff")),
@@ -89,7 +89,7 @@ GOOD = {"key": key(1), "set_name": "match.mp4", "start": 1, "stop": 4, "peak": 2
         ("colour", "red"),
     ],
 )
-def test_a_field_that_cannot_be_is_refused_by_name_or_value(field, value):
+def test_invalid_field_is_named_in_the_error(field, value):
     assert Verdict.from_json(GOOD).item == ("match.mp4", 1, 4)
     with pytest.raises(InputError) as refusal:
         Verdict.from_json({**GOOD, field: value})
@@ -97,57 +97,57 @@ def test_a_field_that_cannot_be_is_refused_by_name_or_value(field, value):
 
 
 @pytest.mark.parametrize("field", GOOD)
-def test_a_missing_field_is_told_by_what_was_found(field):
-    with pytest.raises(InputError, match=f"has the fields .*{field}.*; found (?!.*{field})"):
+def test_missing_field_error_lists_the_received_fields(field):
+    with pytest.raises(InputError, match=f"has the fields .*{field}.*; got (?!.*{field})"):
         Verdict.from_json({name: value for name, value in GOOD.items() if name != field})
 
 
 @pytest.mark.parametrize("record", [None, [], "verdict", {}, {"kind": "opinion"}, {"kind": ["verdict"]}])
-def test_what_is_no_event_is_refused(record):
-    with pytest.raises(InputError, match=r"expected (names with values|verdict or withdrawal)"):
+def test_non_event_is_rejected(record):
+    with pytest.raises(InputError, match=r"must be (a mapping|verdict or withdrawal)"):
         event_from_json(record)
 
 
 @pytest.mark.parametrize("of", ["", None, key(2).upper()])
-def test_a_withdrawal_names_a_verdict_by_its_key(of):
+def test_withdrawal_needs_the_key_of_a_verdict(of):
     with pytest.raises(InputError, match="verdict to withdraw"):
         Withdrawal(key(1), of)
 
 
 @pytest.mark.parametrize(("field", "value"), [("key", "abc"), ("who", None), ("who", "x" * 201), ("when", -1)])
-def test_a_withdrawal_is_checked_like_a_verdict(field, value):
+def test_withdrawal_is_checked_like_a_verdict(field, value):
     with pytest.raises(InputError, match=field):
         Withdrawal(**{"key": key(1), "of": key(2), field: value})
 
 
-def test_limits_themselves_are_allowed():
-    """The largest and the smallest that can be; one step further is refused above."""
+def test_limits_are_inclusive():
+    """The largest and the smallest valid values; the test above goes one step further."""
     whole = Verdict(key(1), "", 0, 2**53, 0, "calm", "x" * 200, 0, "context", 100, 0, "x" * 2000)
     assert Verdict.from_json(whole.to_json()) == whole
     assert Verdict(key(1), "", 2, 3, 2, "calm", when=253_402_300_799.0).peak == 2
-    with pytest.raises(InputError, match="before the year 10 000"):
+    with pytest.raises(InputError, match="up to the year 10 000"):
         Verdict(key(1), "", 2, 3, 2, "calm", when=253_402_300_800.0)
 
 
-def test_refusals_tell_what_was_found_and_what_was_expected():
-    fields = "key, set_name, start, stop, peak, answer, who, when, scope, strength, expires, note"
-    told = {
+def test_errors_name_received_and_expected_values():
+    fields = "key, group_name, start, stop, peak, answer, who, when, scope, strength, expires, note"
+    messages = {
         "colour": (
             "red",
-            f"A verdict has the fields {fields}; found 'colour', 'key', 'set_name', 'start', 'stop' and 2 more.",
+            f"A verdict has the fields {fields}; got 'colour', 'key', 'group_name', 'start', 'stop' and 2 more.",
         ),
-        "who": ("x" * 201, "The text of 'who' is 201 characters long, expected at most 200 characters."),
-        "note": (7, "The text of 'note' is 7, expected at most 2000 characters."),
-        "scope": ("set", "The scope is 'set', expected everywhere or context."),
-        "strength": (101, "The strength is 101, expected a number over 0, at most 100."),
+        "who": ("x" * 201, "'who' must have at most 200 characters, got 201."),
+        "note": (7, "'note' must be text of at most 2000 characters, got 7."),
+        "scope": ("set", "The scope must be everywhere or context, got 'set'."),
+        "strength": (101, "The strength must be a number above 0 and at most 100, got 101."),
     }
-    for field, (value, words) in told.items():
+    for field, (value, message) in messages.items():
         with pytest.raises(InputError) as refusal:
             Verdict.from_json({**GOOD, field: value})
-        assert str(refusal.value) == words
+        assert str(refusal.value) == message
 
 
-def test_verdicts_can_be_read_without_a_database_library():
+def test_verdicts_need_no_database_library():
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""Files that nobody wrote: damaged bytes, and forgeries with a correct checksum."""
+"""Mutated files: damaged bytes, and forgeries with a correct checksum."""
 
 import json
 import struct
@@ -12,7 +12,7 @@ from undistract.storage.container import FORMAT, digest_of
 UNFITTED = {"settings": {}, "fields": None}
 ODD = (
     *(None, True, False, 0, 1, -1, 2, 7, 2**31, 2**63, 10**40, 0.5, -0.5, 1e308, -1e308, 5e-324),
-    *("", "a", "uniform", "eigen", "oblique", "kept_span", "all", "\ud800"),
+    *("", "a", "uniform", "eigen", "oblique", "orthogonal", "all", "\ud800"),
     *([], [[]], [[1, 2]], {}),
     *({"type": "tuple", "items": items} for items in ([], [1, 1])),
     *({"type": "float", "value": value} for value in ("nan", "inf")),
@@ -29,54 +29,54 @@ VALUES = (0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 1e-308, 1e150, np.nan, np.inf, 2.
 
 
 def damaged(data, rng):
-    """Change bytes at random places: in the length, in the header, in the numbers."""
-    whole = bytes(data)
-    while bytes(data) == whole:  # zeros may be written over zeros
-        data = _hit(bytearray(whole), rng)
+    """Change random bytes: in the length, in the header, in the numbers."""
+    original = bytes(data)
+    while bytes(data) == original:  # zeros may overwrite zeros
+        data = _damage(bytearray(original), rng)
     return bytes(data)
 
 
-def _hit(data, rng):
+def _damage(data, rng):
     for _ in range(rng.integers(1, 4)):
-        # Half of the damage goes to the header, which is the smaller part.
+        # Half of the damage hits the header, which is the smaller part.
         end = len(data) if rng.random() < 0.5 else min(len(data), 8 + int.from_bytes(data[:8], "little") % 2**20)
-        place, size = int(rng.integers(max(end, 1))), int(rng.integers(1, 40))
+        start, size = int(rng.integers(max(end, 1))), int(rng.integers(1, 40))
         match rng.integers(7):
             case 0:
-                data[place : place + 1] = bytes([data[place] ^ (1 << int(rng.integers(8)))]) if data else b""
+                data[start : start + 1] = bytes([data[start] ^ (1 << int(rng.integers(8)))]) if data else b""
             case 1:
-                data[place : place + size] = rng.bytes(size)
+                data[start : start + size] = rng.bytes(size)
             case 2:
-                del data[place : place + size]
+                del data[start : start + size]
             case 3:
-                data[place:place] = rng.bytes(size)
+                data[start:start] = rng.bytes(size)
             case 4:
-                del data[place:]
+                del data[start:]
             case 5:
-                data[place : place + size] = data[-size:]
+                data[start : start + size] = data[-size:]
             case 6:
                 data[:8] = struct.pack("<Q", int(rng.choice([0, 1, len(data), 2**24, 2**40, 2**63])))
     return data
 
 
 def forged(header, arrays, rng):
-    """Change what a file says or holds, and sign it again."""
+    """Change the header or an array, and recompute the checksum."""
     header, arrays = json.loads(json.dumps(header)), dict(arrays)
     for _ in range(rng.integers(1, 3)):
-        _change_array(arrays, rng) if arrays and rng.random() < 0.5 else _change_words(header, rng)
+        _change_array(arrays, rng) if arrays and rng.random() < 0.5 else _change_header(header, rng)
     signed = {**header, "sha256": digest_of(header, arrays)}
     if rng.random() < 0.02:
         signed["sha256"] = ODD[rng.integers(len(ODD))]
     return to_safetensors(arrays, metadata={FORMAT: json.dumps(signed)})
 
 
-def _change_words(header, rng):
-    places = list(_places(header))
-    holder, key = places[rng.integers(len(places))]
-    other, other_key = places[rng.integers(len(places))]
+def _change_header(header, rng):
+    positions = list(_positions(header))
+    holder, key = positions[rng.integers(len(positions))]
+    other, other_key = positions[rng.integers(len(positions))]
     match rng.integers(5):
         case 0 | 1:
-            # A copy: what is odd must not be changed itself when it is changed once more.
+            # Copy, because a later change must not modify ODD itself.
             holder[key] = deepcopy(ODD[rng.integers(len(ODD))])
         case 2:
             del holder[key]
@@ -89,11 +89,11 @@ def _change_words(header, rng):
                 holder[key] = [holder[key]]
 
 
-def _places(node):
+def _positions(node):
     keys = node.keys() if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
     for key in keys:
         yield node, key
-        yield from _places(node[key])
+        yield from _positions(node[key])
 
 
 def _change_array(arrays, rng):

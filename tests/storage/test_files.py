@@ -1,4 +1,4 @@
-"""A file is whole or not there, whatever happens while it is written."""
+"""Atomic writes: a file is complete or absent, even after a crash."""
 
 import os
 import resource
@@ -13,29 +13,29 @@ import numpy as np
 import pytest
 
 from undistract import FileError, Moments, Scores, load, save
-from undistract.files import write_whole
+from undistract._io import atomic_write
 
 LARGE = 1_000_000  # bytes, so that writing takes a while
 
 
-def test_a_killed_writer_leaves_a_whole_file(tmp_path):
-    path = write_whole(tmp_path / "x", b"0" * LARGE)
+def test_killed_writer_leaves_complete_file(tmp_path):
+    path = atomic_write(tmp_path / "x", b"0" * LARGE)
     code = (
-        "import sys; from undistract.files import write_whole\nprint(flush=True)\n"
-        f"while True:\n    for letter in b'ab': write_whole(sys.argv[1], bytes([letter]) * {LARGE})"
+        "import sys; from undistract._io import atomic_write\nprint(flush=True)\n"
+        f"while True:\n    for letter in b'ab': atomic_write(sys.argv[1], bytes([letter]) * {LARGE})"
     )
     rng = np.random.default_rng(0)
-    seen = set()
+    contents = set()
     for _ in range(12):
         with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as writer:
             writer.stdout.readline()
             for _ in range(3):  # read while it is written
                 time.sleep(rng.uniform(0, 0.02))
-                seen.add(_letters(path))
+                contents.add(_letters(path))
             writer.kill()
-        seen.add(_letters(path))
-    assert seen <= {(b"0", LARGE), (b"a", LARGE), (b"b", LARGE)}  # one writing, whole
-    assert len(seen) > 1
+        contents.add(_letters(path))
+    assert contents <= {(b"0", LARGE), (b"a", LARGE), (b"b", LARGE)}  # one complete version
+    assert len(contents) > 1
 
 
 def _letters(path):
@@ -43,25 +43,23 @@ def _letters(path):
     return (data[:1] if data == data[:1] * len(data) else "a mixture"), len(data)
 
 
-def test_the_old_file_survives_a_full_disk(tmp_path):
+def test_old_file_survives_full_disk(tmp_path):
     path = save(Scores("old", [1.0]), tmp_path / "x.scores")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE // 2, limits[1]))
-        with pytest.raises(
-            FileError, match=r"x\.scores cannot be written: File too large\. What was there .* unchanged"
-        ):
+        with pytest.raises(FileError, match=r"x\.scores cannot be written: File too large\. The old file is unchanged"):
             save(Scores("new", np.ones(LARGE // 8)), path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
     assert load(path).name == "old"
-    assert os.listdir(tmp_path) == ["x.scores"]  # nothing half-written is left behind
+    assert os.listdir(tmp_path) == ["x.scores"]  # no temporary file is left
 
 
-def test_a_failing_disk_is_one_sentence(tmp_path, monkeypatch):
-    path = write_whole(tmp_path / "note", b"old")
+def test_disk_error_becomes_file_error(tmp_path, monkeypatch):
+    path = atomic_write(tmp_path / "note", b"old")
 
     def failing(*_):
         raise OSError(5, "Input/output error")
@@ -70,27 +68,27 @@ def test_a_failing_disk_is_one_sentence(tmp_path, monkeypatch):
         with monkeypatch.context() as patched:
             patched.setattr(os, step, failing)
             with pytest.raises(FileError, match="note cannot be written: Input/output error"):
-                write_whole(path, b"new")
+                atomic_write(path, b"new")
         assert path.read_bytes() == b"old"
         assert os.listdir(tmp_path) == ["note"]
 
 
 def test_permissions_and_links_are_kept(tmp_path):
-    path = write_whole(tmp_path / "real", b"old")
+    path = atomic_write(tmp_path / "real", b"old")
     umask = os.umask(0)
     os.umask(umask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask  # a new file is like any other new file
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask  # default permissions of a new file
     path.chmod(0o640)
     link = tmp_path / "link"
     link.symlink_to("real")
-    assert write_whole(str(link), b"new") == link
+    assert atomic_write(str(link), b"new") == link
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_saved_model_keeps_permissions_too_and_a_new_one_has_those_of_any_new_file(tmp_path):
-    """The library that writes it puts a file of its own there, which only its owner may read."""
+def test_saved_model_has_default_or_existing_permissions(tmp_path):
+    """safetensors creates a new file that only its owner may read."""
     (tmp_path / "plain").touch()
     path = save(Scores("old", [1.0]), tmp_path / "x.scores")
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -100,7 +98,7 @@ def test_a_saved_model_keeps_permissions_too_and_a_new_one_has_those_of_any_new_
     assert sorted(os.listdir(tmp_path)) == ["plain", "x.scores"]
 
 
-def test_a_file_is_not_in_memory_twice_to_be_saved(tmp_path):
+def test_save_does_not_copy_the_arrays(tmp_path):
     moments = Moments.of({name: np.ones((50, 20_000)) for name in "ab"})
     tracemalloc.start()
     save(moments, tmp_path / "wide")
@@ -109,7 +107,7 @@ def test_a_file_is_not_in_memory_twice_to_be_saved(tmp_path):
     assert peak < 0.5 * (tmp_path / "wide").stat().st_size
 
 
-def test_a_missing_folder_is_named(tmp_path):
+def test_missing_folder_is_named(tmp_path):
     with pytest.raises(FileError, match=r"there is no folder .*nowhere\. Make it first"):
         save(Scores("a", [1.0]), tmp_path / "nowhere" / "x.scores")
     with pytest.raises(FileError, match="is not a file"):

@@ -1,4 +1,4 @@
-"""The projection as an ONNX model gives what `Focus.transform` gives."""
+"""The exported ONNX model gives the same output as `Focus.transform`."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from .things import DAYS, focus, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::undistract.errors.EvidenceWarning")
 
-# A product of 130 numbers rounds by a few units in the last place, and the runtime sums in another order.
+# A product of 130 numbers rounds by a few units in the last place, and onnxruntime adds in another order.
 ROUNDING = {"float64": 1e-13, "float32": 1e-5}
 
 
@@ -28,25 +28,25 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("removal", ["kept_span", "eigen", "oblique", "soft"])
+@pytest.mark.parametrize("removal", ["orthogonal", "eigen", "oblique", "soft"])
 @pytest.mark.parametrize("n_remove", [0, 2])
 @pytest.mark.parametrize("n_features", [5, 130])
-def test_the_runtime_projects_as_focus_does(run, n_features, n_remove, removal, dtype):
+def test_onnxruntime_matches_transform(run, n_features, n_remove, removal, dtype):
     X = rows(n_features).astype(dtype)
-    learned = Focus(n_remove=n_remove, removal=removal).fit(X[:60], sets=DAYS[:60])
+    learned = Focus(n_remove=n_remove, removal=removal).fit(X[:60], groups=DAYS[:60])
     expected = learned.transform(X)
-    found = run(learned, X)
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    assert np.abs(found - expected).max() < ROUNDING[dtype] * np.abs(X).max()
+    actual = run(learned, X)
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    assert np.abs(actual - expected).max() < ROUNDING[dtype] * np.abs(X).max()
 
 
-def test_one_row_is_enough(run):
+def test_single_row(run):
     learned = focus()
     assert run(learned, rows()[:1]).shape == (1, 4)
 
 
-def test_what_cannot_be_exported_is_said(tmp_path):
+def test_invalid_export_raises(tmp_path):
     with pytest.raises(InputError, match="expected a fitted Focus"):
         export_onnx("focus", tmp_path / "x")
     with pytest.raises(NotFittedError):

@@ -1,4 +1,4 @@
-"""Requests as a server would pass them on: exactly the path, the headers and the body that a test gives."""
+"""Send requests to an app with exactly the given path, headers and body."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ OURS = {"host": f"{HOST}:{PORT}", "authorization": f"Bearer {TOKEN}"}
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict
@@ -24,7 +24,7 @@ class Reply:
 
 
 def ask(app, method, target, headers=OURS, chunks=(b"",)):
-    """Send one request to an app and return its reply; `headers` may be pairs, so that one can come twice."""
+    """Send one request to an app and return the response; `headers` may be pairs, so that names can repeat."""
     raw, _, query = target.partition("?")
     pairs = headers.items() if isinstance(headers, dict) else headers
     scope = {
@@ -62,7 +62,7 @@ def post(app, target, value):
 
 
 def routes_of(routes, something="1"):
-    """Walk all routes of an app, with those of the routers that it includes: (method, path with something in it)."""
+    """Iterate over all routes of an app and its routers: (method, path with `something` as parameters)."""
     for route in routes:
         inner = getattr(route, "original_router", None) or route
         if hasattr(inner, "routes"):

@@ -1,4 +1,4 @@
-"""A real browser and a real server, for the tests of the review page. The fixtures are handed on by conftest.py."""
+"""Fixtures with a real browser and server, for tests of the review page. conftest.py re-exports them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ENABLE = "browser tests need: apt-get install chromium && pip install 'undistrac
 
 @pytest.fixture(scope="module")
 def browser():
-    """Start Chromium once for the tests of a file; each has a context of its own."""
-    with launched() as found:
-        yield found
+    """Start Chromium once per module; each test has its own context."""
+    with launched() as chromium:
+        yield chromium
 
 
 @contextmanager
 def served(desk):
-    """Serve a desk on a free port of this machine; gives the address."""
+    """Serve a review session on a free local port, and return the address."""
     uvicorn = pytest.importorskip("uvicorn", reason=ENABLE)
     from undistract.web.app import make_app
 
-    app = make_app(token=TOKEN, hosts=[], desk=desk)
+    app = make_app(token=TOKEN, hosts=[], session=desk)
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
     )
@@ -45,28 +45,28 @@ def served(desk):
 
 @pytest.fixture
 def serve():
-    """Serve desks while a test lasts; they are closed with it."""
+    """Serve review sessions until the end of a test."""
     with ExitStack() as ends:
 
-        def begun(desk):
+        def start(desk):
             ends.enter_context(desk)
             return ends.enter_context(served(desk))
 
-        yield begun
+        yield start
 
 
 @pytest.fixture
 def visit(browser):
-    """Open a review as a person would; complaints of the browser and dialogs are written down."""
+    """Open a review page; messages of the browser and dialogs are collected in `complaints`."""
     with ExitStack() as ends:
 
-        def opened(address, who="Anna", **settings):
+        def open_page(address, who="Anna", **settings):
             context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **settings})
             ends.callback(context.close)
             page = context.new_page()
             page.set_default_timeout(15_000)
             page.complaints = []
-            page.on("console", lambda said: said.type in ("error", "warning") and page.complaints.append(said.text))
+            page.on("console", lambda entry: entry.type in ("error", "warning") and page.complaints.append(entry.text))
             page.on("pageerror", lambda error: page.complaints.append(str(error)))
             page.on("dialog", lambda dialog: (page.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
             page.goto(f"{address}/?token={TOKEN}")
@@ -77,16 +77,16 @@ def visit(browser):
             page.wait_for_selector("#track[data-buckets]")
             return page
 
-        yield opened
+        yield open_page
 
 
 def shown(page):
-    """Return the id of the item in the middle of the page."""
+    """Return the id of the item on the page."""
     return page.get_attribute("#centre", "data-item")
 
 
 def answer(page, key):
-    """Press a key that answers, and see the next item; gives the one that was answered."""
+    """Press a verdict key, wait for the next item, and return the reviewed one."""
     item = shown(page)
     page.keyboard.press(key)
     page.wait_for_selector(f"#centre:not([data-item='{item}'])")
@@ -94,10 +94,10 @@ def answer(page, key):
 
 
 def events(desk):
-    """Return what was recorded, answers and withdrawals, in order."""
+    """Return all recorded events, verdicts and withdrawals, in order."""
     return json.loads(desk.export("json"))["events"]
 
 
 def answers(desk):
-    """Return the answers that were given, in order."""
+    """Return the answers of all verdicts, in order."""
     return [event["answer"] for event in events(desk) if "answer" in event]

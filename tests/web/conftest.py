@@ -14,9 +14,9 @@ def day(seed, n_rows=60):
 
 @pytest.fixture(scope="session")
 def days():
-    from undistract import FeatureSet
+    from undistract import Source
 
-    return [FeatureSet(f"day{seed}", day(seed)) for seed in range(20)]
+    return [Source(f"day{seed}", day(seed)) for seed in range(20)]
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def model(days):
 
 @pytest.fixture(scope="session")
 def sums(days):
-    """A model that keeps no rows."""
+    """Return a model without rows."""
     from undistract import learn
 
     return learn(days, keep_rows=False)
@@ -36,7 +36,7 @@ def sums(days):
 
 @pytest.fixture(scope="session")
 def odd():
-    """A day with an event in row 31."""
+    """Return a day with an event in row 31."""
     rows = day(99)
     rows[31, 2] += 12
     return rows
@@ -49,6 +49,6 @@ def model_file(model, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(model_file):
-    """One real `undistract serve` for all tests that only talk to it."""
+    """Run `undistract serve` once for all tests that only send requests."""
     with serving(model_file) as running:
         yield running

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, ended by its process id."""
+"""Run a real server in a separate process."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tests.web.asking import TOKEN
 
-# The same server with less patience than ours, so that a test need not wait.
+# The same server with a shorter time limit, so that tests do not have to wait.
 QUICK = """
 import json, sys
 from undistract import Model
@@ -28,7 +28,7 @@ serve(app, host="127.0.0.1", port=0, ready=ready, limits=limits)
 
 @dataclass(frozen=True)
 class Running:
-    """A server that runs: where it is."""
+    """The address of a running server."""
 
     url: str
 
@@ -38,22 +38,22 @@ class Running:
 
 
 @contextmanager
-def started(*line, **environment):
-    """Start a process that prints one JSON object, give both, and end it with SIGTERM."""
+def started(*arguments, **environment):
+    """Start a process that prints one JSON object, yield both, and stop the process with SIGTERM."""
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", *map(str, line)],
+        [sys.executable, "-W", "error", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
     )
     try:
-        told = ""
-        while not told.endswith("}\n"):
-            word = process.stdout.readline()
-            assert word, process.stderr.read()
-            told += word
-        yield process, json.loads(told)
+        text = ""
+        while not text.endswith("}\n"):
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            text += line
+        yield process, json.loads(text)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
@@ -67,10 +67,10 @@ def started(*line, **environment):
 
 @contextmanager
 def serving(model_file, *, seconds=None):
-    """Serve a model with `undistract serve`, or with other limits of `seconds`."""
+    """Serve a model with `undistract serve`, or with a time limit of `seconds`."""
     line = ["-m", "undistract", "serve", model_file, "--port", "0", "--json"]
     if seconds is not None:
         line = ["-c", QUICK, model_file, seconds, TOKEN]
-    with started(*line, UNDISTRACT_TOKEN=TOKEN) as (process, told):
-        yield Running(told["url"])
+    with started(*line, UNDISTRACT_TOKEN=TOKEN) as (process, output):
+        yield Running(output["url"])
     assert process.returncode == 0

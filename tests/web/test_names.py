@@ -1,4 +1,4 @@
-"""Promise 9: no name that a caller can send becomes a path, whichever route takes it; items are served by id."""
+"""Promise 9: no name in a request becomes a path, in any route; items are served by id."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ sys.addaudithook(_watch)
 
 @pytest.fixture
 def opened():
-    """What is opened while a test lasts."""
+    """Collect the files that are opened during a test."""
     WATCH.update(on=True, opened=[])
     yield WATCH["opened"]
     WATCH["on"] = False
@@ -39,17 +39,17 @@ def app(tmp_path_factory, model):
     (folder / "secret.txt").write_text(SECRET)
     (folder / "link.js").symlink_to(folder / "secret.txt")
     with reviews.table(folder).desk(folder / "days.review") as desk:
-        yield make_app(token=TOKEN, desk=desk, model=model)
+        yield make_app(token=TOKEN, session=desk, model=model)
 
 
-def test_every_route_that_takes_a_name_is_walked(app):
+def test_all_routes_with_a_name_are_tested(app):
     named = {(method, path) for method, path in routes_of(app.routes, "NAME") if "NAME" in path}
     assert {
         ("GET", "/static/NAME"),
         ("GET", "/api/items/NAME"),
         ("GET", "/api/items/NAME/picture.png"),
         ("GET", "/api/items/NAME/clip.mp4"),
-        ("GET", "/api/sets/NAME/track"),
+        ("GET", "/api/groups/NAME/track"),
         ("GET", "/api/summary/directions/NAME.png"),
     } <= named
 
@@ -58,13 +58,13 @@ def test_every_route_that_takes_a_name_is_walked(app):
 def test_no_name_opens_a_file(app, trick, opened):
     plain = unquote(trick)
     replies = [ask(app, method, path) for method, path in routes_of(app.routes, trick) if path not in routes(app)]
-    asked = quote(plain, safe="")
-    replies += [ask(app, "GET", f"/api/preview.png?item={asked}"), ask(app, "GET", f"/api/queue?offset={asked}")]
+    quoted = quote(plain, safe="")
+    replies += [ask(app, "GET", f"/api/preview.png?item={quoted}"), ask(app, "GET", f"/api/queue?offset={quoted}")]
     key = str(uuid4())
-    for said in ({"item": plain}, {"item": "0-1-2", "scope": plain}, {"item": "0-1-2", "answer": plain}):
+    for fields in ({"item": plain}, {"item": "0-1-2", "scope": plain}, {"item": "0-1-2", "answer": plain}):
         replies += [
-            post(app, "/api/preview", said),
-            post(app, "/api/verdicts", {"key": key, "answer": "unsure", **said}),
+            post(app, "/api/preview", fields),
+            post(app, "/api/verdicts", {"key": key, "answer": "unsure", **fields}),
         ]
     replies += [post(app, "/api/withdrawals", {"key": key, "of": plain}), post(app, "/score", {"rows": plain})]
     assert {reply.status for reply in replies} <= {404, 405, 409, 422}
@@ -75,20 +75,20 @@ def test_no_name_opens_a_file(app, trick, opened):
 
 
 def routes(app):
-    """Paths that take no name."""
+    """Return the paths without a name."""
     return {path for _, path in routes_of(app.routes, "NAME") if "NAME" not in path}
 
 
 @pytest.mark.parametrize("trick", ["../secret.txt", "/etc/passwd", "link.js", "..%2f..%2fsecret.txt"])
-def test_the_name_of_a_set_to_score_is_only_a_name(app, model, trick, opened):
+def test_group_name_to_score_is_not_a_path(app, model, trick, opened):
     row = [0.0] * model.focus.n_features_in_
-    body = json.dumps({"rows": [row] * 3, "set": trick}).encode()
+    body = json.dumps({"rows": [row] * 3, "group": trick}).encode()
     reply = ask(app, "POST", "/score", {**OURS, "content-type": "application/json"}, [body])
     assert reply.status == 200
     assert len(reply.json()["scores"]) == 3
     assert [path for path in opened if "secret" in path or "passwd" in path or "link" in path] == []
 
 
-def test_a_file_that_is_opened_would_be_noticed(opened, tmp_path):
+def test_the_check_notices_an_opened_file(opened, tmp_path):
     (tmp_path / "secret.txt").write_text(SECRET)
     assert any("secret.txt" in path for path in opened)

@@ -1,4 +1,4 @@
-"""The review page against other people's pages and other people's words."""
+"""The review page against hostile pages and hostile text."""
 
 import json
 import re
@@ -52,12 +52,12 @@ def test_there_are_thirty_payloads():
     assert len(set(PAYLOADS)) == 30
 
 
-def plain(words):
-    return re.sub(r"\s+", " ", words).strip()
+def plain(text):
+    return re.sub(r"\s+", " ", text).strip()
 
 
-def untouched(page):
-    """Nothing of a payload became markup."""
+def assert_no_markup(page):
+    """Check that no payload became markup."""
     assert page.locator("script").count() == 1
     assert page.locator("iframe, base, style, math, object, embed, [onerror], [onload], [onclick], b").count() == 0
     assert page.locator("meta[http-equiv], a[href^='javascript'], form[action]").count() == 0
@@ -66,7 +66,7 @@ def untouched(page):
 
 @pytest.fixture(scope="module")
 def hostile_files(tmp_path_factory):
-    """A table whose days and columns are payloads, scored under the name of one."""
+    """Return a table whose groups, columns and file name are payloads."""
     columns = [f"{payload} {number}" for number, payload in enumerate(PAYLOADS[:20])]
     drawn = {"n_rows": 60, "n_glare": 1, "n_strange": 0}
     return reviews.table(tmp_path_factory.mktemp("hostile"), PAYLOADS, columns, name=PAYLOADS[1], **drawn)
@@ -77,22 +77,20 @@ def files(tmp_path_factory):
     return reviews.table(tmp_path_factory.mktemp("table"))
 
 
-def test_thirty_payloads_in_file_names_set_names_and_cells_are_shown_as_they_are_written(
-    hostile_files, serve, visit, tmp_path
-):
+def test_payloads_in_file_group_and_column_names_stay_text(hostile_files, serve, visit, tmp_path):
     desk = hostile_files.desk(tmp_path / "hostile.review")
     page = visit(serve(desk), PAYLOADS[0])
     assert page.title() == f"{PAYLOADS[1]}.scores · review"
     assert page.inner_text("h1") == f"{PAYLOADS[1]}.scores"
     assert [plain(name) for name in page.locator("#track-set option").all_inner_texts()] == [*map(plain, PAYLOADS)]
-    seen = set()
+    names = set()
     for item in desk.queue()["items"]:
         page.wait_for_selector(f"#centre[data-item='{item['id']}']")
-        assert plain(page.inner_text("#item-name")) == plain(item["set_name"])
-        assert plain(page.inner_text(f"#row-{item['id']} .set")) == plain(item["set_name"])
-        seen.add(item["set_name"])
+        assert plain(page.inner_text("#item-name")) == plain(item["group_name"])
+        assert plain(page.inner_text(f"#row-{item['id']} .set")) == plain(item["group_name"])
+        names.add(item["group_name"])
         page.keyboard.press("n")
-    assert seen == set(PAYLOADS)
+    assert names == set(PAYLOADS)
     cells = {plain(name) for name in page.locator("#exhibit tbody th").all_inner_texts()}
     assert cells == {plain(f"{payload} {number}") for number, payload in enumerate(PAYLOADS[:20])}
     page.keyboard.press("p")
@@ -102,19 +100,19 @@ def test_thirty_payloads_in_file_names_set_names_and_cells_are_shown_as_they_are
     page.keyboard.press("s")
     page.wait_for_selector("#summary-dialog[open]")
     assert PAYLOADS[0] in page.inner_text("#summary-shown")
-    untouched(page)
+    assert_no_markup(page)
 
 
-def test_thirty_payloads_in_notes_persons_and_errors_are_shown_as_they_are_written(files, serve, visit, tmp_path):
+def test_payloads_in_notes_reviewers_and_errors_stay_text(files, serve, visit, tmp_path):
     desk = files.desk(tmp_path / "days.review")
     page = visit(serve(desk))
     item = page.get_attribute("#centre", "data-item")
-    # Routed once: between one route and the next, a question can slip through to the server.
+    # Routed once: between two routes, a request could reach the server.
     refusals = iter(PAYLOADS)
     page.route("**/api/preview", lambda route: refuse(next(refusals), route))
     for number, payload in enumerate(PAYLOADS):
-        said = {"item": item, "answer": "unsure", "who": payload, "note": payload, "key": str(UUID(int=number))}
-        desk.record(said)
+        verdict = {"item": item, "answer": "unsure", "who": payload, "note": payload, "key": str(UUID(int=number))}
+        desk.record(verdict)
         page.wait_for_selector(f"#history li >> nth={number}")
         assert plain(page.inner_text("#history .said >> nth=0")) == plain(payload)
         assert plain(page.inner_text("#history bdi >> nth=0")) == plain(payload)
@@ -126,19 +124,19 @@ def test_thirty_payloads_in_notes_persons_and_errors_are_shown_as_they_are_writt
     answer(page, "u")
     page.wait_for_selector("#trouble:not([hidden])")
     assert page.inner_text("#trouble-words") == PAYLOADS[1]
-    page.complaints[:] = [words for words in page.complaints if "status of 422" not in words]
-    untouched(page)
+    page.complaints[:] = [text for text in page.complaints if "status of 422" not in text]
+    assert_no_markup(page)
 
 
-def refuse(words, route):
-    route.fulfill(status=422, content_type="application/json", body=json.dumps({"error": words}))
+def refuse(message, route):
+    route.fulfill(status=422, content_type="application/json", body=json.dumps({"error": message}))
 
 
 HOSTILE = """<!doctype html><title>hostile</title><body><script>
 const query = new URL(location).searchParams;
 const target = query.get("target");
 const key = "0f0e0d0c-0b0a-4908-8706-050403020100";
-const verdict = JSON.stringify({key, item: query.get("item"), answer: "familiar"});
+const verdict = JSON.stringify({key, item: query.get("item"), answer: "false_alarm"});
 const tried = {};
 const attempt = (name, work) => work().then(() => tried[name] = "done", () => tried[name] = "failed");
 const loads = (element, name) => attempt(name, () => new Promise((done, failed) => {
@@ -175,12 +173,12 @@ class Hostile(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(HOSTILE.encode())
 
-    def log_message(self, *words):
+    def log_message(self, *arguments):
         pass
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])  # another site; and another port of the same site
-def test_a_hostile_page_can_not_post_read_or_frame(files, serve, visit, tmp_path, name):
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])  # another site, and another port of the same site
+def test_hostile_page_cannot_post_read_or_frame(files, serve, visit, tmp_path, name):
     desk = files.desk(tmp_path / "days.review")
     address = serve(desk)
     page = visit(address)
@@ -196,24 +194,24 @@ def test_a_hostile_page_can_not_post_read_or_frame(files, serve, visit, tmp_path
     finally:
         other.shutdown()
         other.server_close()
-    tried.pop("blind")  # a blind request is always "done" for the one who sent it; what counts is what it did
+    tried.pop("blind")  # a no-cors request always looks like a success; its effect is checked below
     assert set(tried.values()) == {"failed"}, tried
     assert events(desk) == []
-    assert all(frame.locator("#list").count() == 0 for frame in framed), "no frame shows the page"
+    assert all(frame.locator("#list").count() == 0 for frame in framed), "the page is in no frame"
     answer(page, "f")
     page.wait_for_selector("#saving[data-waiting='0']")
-    assert len(events(desk)) == 1, "the person's own page still works"
+    assert len(events(desk)) == 1, "the real page still works"
 
 
-def test_the_page_runs_under_its_strict_policy_alone(files, serve, visit, tmp_path):
+def test_page_works_under_its_strict_policy(files, serve, visit, tmp_path):
     address = serve(files.desk(tmp_path / "days.review"))
     page = visit(address)
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    answer = page.reload()
+    urls = []
+    page.on("request", lambda request: urls.append(request.url))
+    response = page.reload()
     page.wait_for_selector("#track[data-buckets]")
-    policy = answer.headers["content-security-policy"]
+    policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert all(url.startswith(address) for url in asked)
+    assert all(url.startswith(address) for url in urls)
     assert page.complaints == []

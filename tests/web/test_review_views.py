@@ -1,4 +1,4 @@
-"""The parts of the review page in a real browser: list, track, exhibits, dialogs."""
+"""Parts of the review page in a real browser: list, track, exhibits, dialogs."""
 
 import pytest
 
@@ -13,11 +13,11 @@ def long(tmp_path_factory):
     return reviews.long_array(tmp_path_factory.mktemp("long"))
 
 
-def test_the_track_of_a_hundred_thousand_rows_zooms_pans_and_goes_where_it_is_clicked(long, serve, visit, tmp_path):
+def test_track_of_many_rows_zooms_pans_and_selects(long, serve, visit, tmp_path):
     desk = long.desk(tmp_path / "long.review")
     page = visit(serve(desk))
     page.wait_for_selector("#track[data-start='0'][data-stop='100000']")
-    assert int(page.get_attribute("#track", "data-buckets")) < 2000, "the server thins what the page draws"
+    assert int(page.get_attribute("#track", "data-buckets")) < 2000, "the server reduces the scores"
     page.keyboard.press("+")
     page.wait_for_selector("#track[data-start='25000'][data-stop='75000']")
     page.keyboard.press("ArrowRight")
@@ -46,14 +46,14 @@ def test_the_track_of_a_hundred_thousand_rows_zooms_pans_and_goes_where_it_is_cl
     assert page.complaints == []
 
 
-def test_thousands_of_alarms_are_walked_with_few_elements(long, serve, visit, tmp_path):
+def test_list_of_many_alarms_has_few_elements(long, serve, visit, tmp_path):
     desk = long.desk(tmp_path / "long.review")
     total = desk.queue()["total"]
     assert total > 1500
     page = visit(serve(desk))
     assert page.locator("#list .row").count() < 60
     page.locator("#list").evaluate("list => { list.scrollTop = list.scrollHeight }")
-    last, first = (desk.queue(place, 1)["items"][0]["id"] for place in (total - 1, 0))
+    last, first = (desk.queue(index, 1)["items"][0]["id"] for index in (total - 1, 0))
     page.click(f"#row-{last}")
     page.wait_for_selector(f"#centre[data-item='{last}']")
     assert page.locator("#list .row").count() < 60
@@ -66,7 +66,7 @@ def test_thousands_of_alarms_are_walked_with_few_elements(long, serve, visit, tm
     assert page.complaints == []
 
 
-def test_a_video_stands_at_its_peak_plays_by_the_space_bar_and_can_be_sought(serve, visit, tmp_path):
+def test_video_starts_at_its_peak_plays_and_seeks(serve, visit, tmp_path):
     pytest.importorskip("av", reason="needs PyAV: pip install 'undistract[video]'")
     pytest.importorskip("cv2", reason="needs OpenCV: pip install 'undistract[video]'")
     desk = reviews.clips(tmp_path).desk(tmp_path / "match.review")
@@ -75,7 +75,7 @@ def test_a_video_stands_at_its_peak_plays_by_the_space_bar_and_can_be_sought(ser
     video.evaluate("video => video.readyState >= 2 || new Promise(done => { video.onloadeddata = done })")
     item = desk.item(shown(page))["exhibit"]
     peak = item["peak_second"] - item["seconds"][0]
-    # A tenth of a second is a frame of these clips.
+    # These clips have ten frames per second.
     assert video.evaluate("video => video.currentTime") == pytest.approx(peak, abs=0.1)
     page.keyboard.press(" ")
     assert not video.evaluate("video => video.paused")
@@ -87,12 +87,12 @@ def test_a_video_stands_at_its_peak_plays_by_the_space_bar_and_can_be_sought(ser
     assert page.complaints == []
 
 
-def test_pictures_are_shown_as_they_are_without_what_distracts_and_what_was_taken(serve, visit, tmp_path):
+def test_images_original_cleaned_and_removed(serve, visit, tmp_path):
     pytest.importorskip("PIL", reason="needs pillow: pip install 'undistract[images]'")
     page = visit(serve(reviews.pictures(tmp_path).desk(tmp_path / "today.review")))
     page.wait_for_selector("#exhibit img >> nth=2")
     assert page.locator("#exhibit figcaption").all_inner_texts() == [
-        "as it is", "without what distracts", "what was taken out"
+        "original", "cleaned", "removed"
     ]  # fmt: skip
     loaded = "all => Promise.all(all.map(one => one.decode().then(() => one.naturalWidth)))"
     assert all(width > 0 for width in page.locator("#exhibit img").evaluate_all(loaded))
@@ -100,7 +100,7 @@ def test_pictures_are_shown_as_they_are_without_what_distracts_and_what_was_take
     assert page.complaints == []
 
 
-def test_windows_are_drawn_as_courses(serve, visit, tmp_path):
+def test_windows_are_drawn_as_lines(serve, visit, tmp_path):
     page = visit(serve(reviews.windows(tmp_path).desk(tmp_path / "pump.review")))
     page.wait_for_selector("#exhibit svg >> nth=2")
     for kind in ("values", "after", "usual"):
@@ -111,7 +111,7 @@ def test_windows_are_drawn_as_courses(serve, visit, tmp_path):
     assert page.complaints == []
 
 
-def test_a_row_is_shown_cell_by_cell_and_help_and_export_open_by_key(serve, visit, tmp_path):
+def test_table_row_help_and_export(serve, visit, tmp_path):
     page = visit(serve(reviews.table(tmp_path).desk(tmp_path / "days.review")), "Zoë 王")
     assert page.locator("#exhibit tbody tr").count() == 20
     bars = page.locator("#exhibit .bar").evaluate_all("all => all.map(one => parseFloat(one.style.width))")
@@ -126,13 +126,13 @@ def test_a_row_is_shown_cell_by_cell_and_help_and_export_open_by_key(serve, visi
     page.keyboard.press("Escape")
     page.wait_for_selector("#list:focus")
     page.keyboard.press("e")
-    with page.expect_download() as got:
+    with page.expect_download() as download:
         page.click("#export-json")
-    assert got.value.suggested_filename == "verdicts.json"
+    assert download.value.suggested_filename == "verdicts.json"
     page.keyboard.press("Escape")
     page.reload()
     page.wait_for_selector("#track[data-buckets]")
-    assert page.inner_text("#reviewer") == "Reviewer: Zoë 王", "the name is asked once"
+    assert page.inner_text("#reviewer") == "Reviewer: Zoë 王", "the name is stored"
     assert page.locator("dialog[open]").count() == 0
-    assert page.inner_text("#progress-words").startswith("0 answered"), "a key in a dialog does not answer"
+    assert page.inner_text("#progress-words").startswith("0 reviewed"), "a key in a dialog gives no verdict"
     assert page.complaints == []

@@ -1,4 +1,4 @@
-"""The page's files are served by their names; no name leads anywhere else."""
+"""Static files are served by name; no name leads to another file."""
 
 import http.client
 from contextlib import closing
@@ -10,9 +10,9 @@ pytest.importorskip("fastapi", reason='needs FastAPI: pip install "undistract[we
 from fastapi import FastAPI
 
 from tests.web.asking import TOKEN, ask
-from undistract.web.static_files import static_router
+from undistract.web.app import static_router
 
-SECRET = "what nobody may read"
+SECRET = "a secret text"
 UP = [
     "../",
     "..%2f",
@@ -83,7 +83,7 @@ def app(folder):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("page.js", "text/javascript"), ("page.css", "text/css")])
-def test_a_file_of_ours_has_its_kind(app, folder, name, kind):
+def test_static_file_has_its_media_type(app, folder, name, kind):
     reply = ask(app, "GET", f"/static/{name}")
     assert (reply.status, reply.body) == (200, (folder / name).read_bytes())
     assert reply.headers["content-type"] == f"{kind}; charset=utf-8"
@@ -94,33 +94,33 @@ def test_there_are_at_least_sixty_tricks():
 
 
 @pytest.mark.parametrize("name", TRICKS)
-def test_no_trick_finds_a_file(app, name):
+def test_tricks_find_no_file(app, name):
     reply = ask(app, "GET", f"/static/{name}")
     assert reply.status == 404
     assert SECRET.encode() not in reply.body
     assert b"root:" not in reply.body
 
 
-def test_a_file_that_comes_later_is_not_served(app, folder):
+def test_later_file_is_not_served(app, folder):
     (folder / "late.js").write_text(SECRET)
     assert ask(app, "GET", "/static/late.js").status == 404
 
 
-def test_without_a_folder_there_is_nothing(tmp_path):
+def test_missing_folder(tmp_path):
     app = FastAPI()
     app.include_router(static_router(tmp_path / "none"))
     assert ask(app, "GET", "/static/page.js").status == 404
 
 
-def test_no_trick_works_through_the_real_server(server):
-    found = set()
-    # http.client sends a target as it is; others would tidy it up first.
+def test_tricks_find_no_file_on_a_real_server(server):
+    statuses = set()
+    # http.client sends the target unchanged; other clients would normalize it.
     with closing(http.client.HTTPConnection(*server.place, timeout=30)) as line:
         for name in [*TRICKS, "../app.py", "..%2fapp.py", "static_files.py"]:
             line.request("GET", f"/static/{name}", headers={"Authorization": f"Bearer {TOKEN}"})
             reply = line.getresponse()
             body = reply.read()
-            found.add(reply.status)
+            statuses.add(reply.status)
             assert b"root:" not in body
             assert b"import" not in body
-    assert found <= {400, 404}
+    assert statuses <= {400, 404}

@@ -1,27 +1,26 @@
 """The mathematics: frozen values, numpy and scipy only."""
 
-from undistract.algebra.cutoff import Cut, cut
 from undistract.algebra.evidence import Evidence
-from undistract.algebra.functions import RankedFunction, rank_functions
-from undistract.algebra.moments import Moments
+from undistract.algebra.feature_ranking import RankedFunction, rank_functions
+from undistract.algebra.feedback import Feedback
+from undistract.algebra.moments import GroupMoments, Moments
 from undistract.algebra.projection import Projection
-from undistract.algebra.set_moments import SetMoments
+from undistract.algebra.selection import Selection, select_directions
 from undistract.algebra.sketch import SketchedMoments
 from undistract.algebra.spectrum import Spectrum
-from undistract.algebra.taught import Taught
-from undistract.algebra.words import describe
+from undistract.algebra.summary import FocusSummary
 
 __all__ = [
-    "Cut",
     "Evidence",
+    "Feedback",
+    "FocusSummary",
+    "GroupMoments",
     "Moments",
     "Projection",
     "RankedFunction",
-    "SetMoments",
+    "Selection",
     "SketchedMoments",
     "Spectrum",
-    "Taught",
-    "cut",
-    "describe",
     "rank_functions",
+    "select_directions",
 ]

@@ -1,44 +1,114 @@
-"""The spectrum: how distracting each direction is.
+"""The spectrum: the distraction of each direction, and the eigenproblem behind it.
 
-within · w = distraction · (total + cushion · I) · w
+within · w = distraction · (total + ε I) · w          ε = ridge · trace(total) / (number of features that vary)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from undistract.algebra.cushion import CUSHION, MOST_CUSHION, Variances, check_cushion, epsilon_of
-from undistract.algebra.debiased import debiased_distraction
-from undistract.algebra.directions import Directions, Known
-from undistract.algebra.evidence import Evidence, speaks
-from undistract.algebra.few_rows import (
-    FromRows,
-    few_rows,
-    few_rows_leading,
-    few_rows_of,
-    has_few_rows,
-    rank_inside,
-    rank_on_one_scale,
+from undistract._arrays import LARGEST, TINY, Floats
+from undistract.algebra.evidence import AUTOMATIC_CUTOFF, MIN_FEEDBACK_SHARE, Evidence, assess
+from undistract.algebra.moments import Moments, RowStore, WeightedGroups
+from undistract.algebra.row_solvers import (
+    RowDirections,
+    row_problem,
+    scaled_rank,
+    solve_rows,
+    solve_rows_leading,
+    within_rank,
 )
-from undistract.algebra.leading import LEAST_FEATURES, Wanted
-from undistract.algebra.moments import Moments
-from undistract.algebra.solvers import Solution, dense, dense_leading, rank
-from undistract.algebra.weighted_sets import WeightedSets
-from undistract.arrays import LARGEST, TINY, Floats
+from undistract.algebra.solvers import (
+    MIN_FEATURES,
+    Eigenpairs,
+    EigenRequest,
+    matrix_rank,
+    solve_dense,
+    solve_dense_leading,
+)
 from undistract.errors import InputError
 
-Solver = Callable[[Floats, Floats, float], Solution]
+DEFAULT_RIDGE = 0.1
+MAX_RIDGE = 1e100
 
-# From this distraction on a direction goes by itself; chosen in benchmarks/cutoff_study.py.
-AUTOMATIC_CUTOFF = 0.95
-# A direction was told by people if at least this share of its variation inside sets is theirs.
-MOSTLY = 0.5
+
+@dataclass(frozen=True)
+class Variances:
+    """Variances summed over the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Variances.of(np.array([4.0, 2.0, 0.0]), np.array([1.0, 2.0, 0.0]))
+    Variances(total=6.0, within=3.0, mean=3.0)
+    """
+
+    total: float
+    within: float
+    mean: float  # over the features that vary, so that adding a constant column does not change the result
+
+    @classmethod
+    def of(cls, total: Floats, within: Floats) -> Variances:
+        """Sum the variances of all features, (d,)."""
+        total_sum = float(total.sum())
+        n_varying = max(int((total > 0).sum()), 1)
+        return cls(total_sum, float(within.sum()), total_sum / n_varying)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseDirections:
+    """Filters, patterns and heterogeneity of directions, as matrices.
+
+    Examples
+    --------
+    >>> directions = DenseDirections(np.diag([0.5, 1.0]), np.diag([2.0, 1.0]), heterogeneity=np.array([0.1, 0.9]))
+    >>> directions.pattern_squares, directions.first(1).patterns.T
+    (array([4., 1.]), array([[2., 0.]]))
+    >>> directions.are_homogeneous(1, 0.25), directions.are_homogeneous(2, 0.25)
+    (True, False)
+    """
+
+    filters: Floats  # (d, q), filtersᵀ · metric · filters = I: w @ x reads a row along a direction
+    patterns: Floats  # (d, q), metric · filters: the movement of rows along each direction
+    heterogeneity: Floats  # (q,) of the groups along each pattern; 0 if all groups vary alike
+
+    @classmethod
+    def empty(cls, n_features: int) -> DenseDirections:
+        """Return an empty collection of directions."""
+        return cls(np.zeros((n_features, 0)), np.zeros((n_features, 0)), np.zeros(0))
+
+    @property
+    def number(self) -> int:
+        """Number of directions, q."""
+        return int(self.patterns.shape[1])
+
+    @cached_property
+    def filter_squares(self) -> Floats:
+        """Squared length of each filter, (q,)."""
+        return np.asarray(np.einsum("ij,ij->j", self.filters, self.filters))
+
+    @cached_property
+    def pattern_squares(self) -> Floats:
+        """Squared length of each pattern, (q,)."""
+        return np.asarray(np.einsum("ij,ij->j", self.patterns, self.patterns))
+
+    def first(self, number: int) -> DenseDirections:
+        """Return the first `number` directions."""
+        return DenseDirections(self.filters[:, :number], self.patterns[:, :number], self.heterogeneity[:number])
+
+    def are_homogeneous(self, number: int, limit: float) -> bool:
+        """Return True if the mean heterogeneity of the first `number` directions is at most `limit`."""
+        return number == 0 or bool(self.heterogeneity[:number].mean() <= limit)
+
+
+Directions = DenseDirections | RowDirections
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,264 +116,293 @@ class Spectrum:
     """Directions of feature space, the most distracting first.
 
     A *filter* reads (``w @ x``), its *pattern* is how the data moves when the reading changes (Haufe et al., 2014).
-    Directions in which nothing ever varied have distraction 0 and need no vectors: where there are such, q < d. Where
-    only the most distracting ones were asked for, the others are not among the q either, and `is_whole` is False.
+    Directions without any variance have distraction 0 and no vectors, so q can be smaller than d. If only the most
+    distracting directions were requested, the others are not among the q either, and `is_complete` is False.
 
     Examples
     --------
-    The trap that "remove the eigenvectors" falls into: x1 = s + t, x2 = t, where t distracts and s tells sets apart.
+    Why removing eigenvectors is wrong: x1 = s + t and x2 = t, with a nuisance t and a signal s that differs by group.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> s, t = 10 * np.repeat(np.arange(20), 500) + rng.normal(size=10000), rng.normal(size=10000)
-    >>> moments = Moments.of_labelled(np.column_stack([s + t, t]), np.repeat(np.arange(20), 500))
-    >>> spectrum = Spectrum.of(moments, cushion=1e-6)
+    >>> moments = Moments.from_labels(np.column_stack([s + t, t]), np.repeat(np.arange(20), 500))
+    >>> spectrum = Spectrum.of(moments, ridge=1e-6)
     >>> pattern = spectrum.patterns[:, 0] / spectrum.patterns[1, 0]  # t moves both features
-    >>> kept = spectrum.filters[:, 1] / spectrum.filters[0, 1]       # s is read as x1 - x2
-    >>> pattern.round(1), kept.round(1)
+    >>> filter_of_s = spectrum.filters[:, 1] / spectrum.filters[0, 1]  # s is read as x1 - x2
+    >>> pattern.round(1), filter_of_s.round(1)
     (array([1., 1.]), array([ 1., -1.]))
     """
 
-    distraction: Floats  # (q,) λ, largest first; what people told to ignore stands before what the sets show
-    debiased: Floats  # (q,) the same, as it would read with endless rows per set
-    directions: Directions  # their filters and patterns
+    distraction: Floats  # (q,) λ, largest first; directions removed by feedback come before those removed by the groups
+    debiased: Floats  # (q,) the same without the sampling noise of group means
+    directions: Directions  # filters and patterns
     origin: Floats  # (d,) the mean of the data
-    cushion: float  # ε, in squared units of the features; metric = total + ε I
-    n_moving: int  # how many of these directions vary inside sets, the first so many
+    ridge: float  # ε, in squared units of the features; metric = total + ε I
+    n_varying: int  # the first n_varying directions vary within groups
     evidence: Evidence
-    taught: Floats | None = None  # (q,) the share of the variation inside sets that people taught; None: nobody did
-    variances: Variances | None = None  # of all directions, known or not; None: those that are known are all
+    feedback_share: Floats | None = None  # (q,) the share of the within-group variance that comes from feedback
+    variances: Variances | None = None  # of all directions; None if the q directions are all
 
     @classmethod
     def of(
         cls,
         moments: Moments,
         *,
-        cushion: float = CUSHION,
+        ridge: float = DEFAULT_RIDGE,
         absolute: bool = False,
-        wanted: Wanted | None = None,
-        solve: Solver = dense,
+        request: EigenRequest | None = None,
     ) -> Spectrum:
         """Solve the eigenproblem.
 
         Parameters
         ----------
         moments : Moments
-        cushion : float, default=0.1
-            Between-set variance that every direction is granted, as a multiple of the mean variance of the features
-            that vary. Zero makes the answer independent of units and of any mixing; a huge one ranks by `within` alone.
+        ridge : float, default=0.1
+            Between-group variance added to every direction, as a multiple of the mean variance of the features that
+            vary. With 0 the result is invariant to units and linear maps; a huge value ranks by `within` alone.
         absolute : bool, default=False
-            Take `cushion` as ε itself, in squared units of the features.
-        wanted : Wanted, optional
-            Which directions must be known, where not all need to be: a few cost far less.
-        solve : callable
-            Solves for all directions of matrices, where it comes to that.
+            Use `ridge` as ε itself, in squared units of the features.
+        request : EigenRequest, optional
+            The directions to solve for, if not all are needed: a few cost far less.
         """
-        check_learnable(moments)
-        check_cushion(cushion, most=LARGEST if absolute else MOST_CUSHION)
-        road = _from_rows if has_few_rows(moments) else partial(_from_matrices, solve=solve)
-        solved = road(moments, cushion, absolute, wanted)
-        distraction, directions, n_moving, epsilon, n_directions, variances = solved
-        if isinstance(directions, FromRows):
-            noise = moments.wander_read(directions.readings, inside=distraction)
-        else:
-            noise = moments.wander(directions.filters, inside=distraction)
-        return cls(
-            distraction,
-            debiased_distraction(moments, distraction, epsilon * directions.filter_squares, noise),
-            directions,
-            moments.mean,
-            epsilon,
-            n_moving,
-            Evidence.of(moments, n_directions),
-            variances=variances,
-        )
+        check_enough_groups(moments)
+        check_ridge(ridge, LARGEST if absolute else MAX_RIDGE)
+        return compute_spectrum(moments, ridge, absolute, request)
 
     @classmethod
-    def unknown(cls, moments: WeightedSets) -> Spectrum:
-        """Return the spectrum of moments that cannot tell anything yet: no direction is known to distract."""
-        nothing = Known.none(moments.n_features)
-        return cls(np.zeros(0), np.zeros(0), nothing, moments.mean, 0.0, 0, Evidence.of(moments, 0))
+    def empty(cls, moments: WeightedGroups, epsilon: float = 0.0, variances: Variances | None = None) -> Spectrum:
+        """Return a spectrum without directions, for moments without variance or without enough groups."""
+        nothing = np.zeros(0)
+        directions = DenseDirections.empty(moments.n_features)
+        evidence = Evidence.of(moments, 0)
+        return cls(nothing, nothing, directions, moments.mean, epsilon, 0, evidence, variances=variances)
 
     @property
     def filters(self) -> Floats:
-        """What reads each direction, (d, q), with filtersᵀ · metric · filters = I."""
+        """Filters, (d, q), with filtersᵀ · metric · filters = I."""
         return self.directions.filters
 
     @property
     def patterns(self) -> Floats:
-        """How rows move along each direction, (d, q): metric · filters."""
+        """Patterns, (d, q): metric · filters."""
         return self.directions.patterns
 
     @property
-    def unevenness(self) -> Floats:
-        """How unevenly sets vary where each pattern lies, (q,); 0: all alike."""
-        return self.directions.unevenness
+    def heterogeneity(self) -> Floats:
+        """Heterogeneity of the groups along each pattern, (q,); 0 if all groups vary alike."""
+        return self.directions.heterogeneity
 
     @property
-    def n_told(self) -> int:
-        """How many of the first directions distract because people said so."""
-        if self.taught is None:
+    def n_from_feedback(self) -> int:
+        """Number of leading directions that are removed because of feedback."""
+        if self.feedback_share is None:
             return 0
-        told = (self.taught >= MOSTLY) & (self.distraction >= AUTOMATIC_CUTOFF)
-        return int(np.argmin(np.append(told, False)))
+        from_feedback = (self.feedback_share >= MIN_FEEDBACK_SHARE) & (self.distraction >= AUTOMATIC_CUTOFF)
+        return int(np.argmin(np.append(from_feedback, False)))
 
     @property
     def n_features(self) -> int:
-        """How many features a row has, d."""
+        """Number of features, d."""
         return len(self.origin)
 
     @property
     def n_directions(self) -> int:
-        """How many directions vary at all, known or not."""
+        """Number of directions with any variance, solved for or not."""
         return self.evidence.n_directions
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every direction is known that can be known: no more were left out because nobody asked."""
-        return self.variances is None or len(self.distraction) >= self.n_directions
+    def is_complete(self) -> bool:
+        """True if all directions were solved for, not only the leading ones."""
+        return self.variances is None or len(self.distraction) >= self.evidence.n_directions
 
     @property
     def n_constant(self) -> int:
-        """How many of the d directions never varied inside a set."""
-        return self.n_features - self.n_moving
+        """Number of directions, of d, that are constant within groups."""
+        return self.n_features - self.n_varying
 
     @property
-    def relative_cushion(self) -> float:
-        """The cushion as a multiple of the mean variance of the features that vary."""
+    def relative_ridge(self) -> float:
+        """The ridge as a multiple of the mean variance of the features that vary."""
         if self.variances is not None:
-            return self.cushion / self.variances.mean if self.variances.mean > 0 else 0.0
+            if self.variances.mean == 0:
+                return 0.0
+            return self.ridge / self.variances.mean
         n_varying = int((self.patterns != 0).any(axis=1).sum())
-        total = float(self.directions.pattern_squares.sum()) - len(self.distraction) * self.cushion  # Σ a aᵀ = metric
-        return self.cushion * n_varying / total if total > 0 else 0.0
+        total = float(self.directions.pattern_squares.sum()) - len(self.distraction) * self.ridge  # Σ a aᵀ = metric
+        if total <= 0:
+            return 0.0
+        return self.ridge * n_varying / total
 
     @property
-    def variation(self) -> Floats:
-        """The share of all variation that each pattern a carries, (q,); total = Σ a aᵀ - ε I, so the trace splits."""
+    def total_share(self) -> Floats:
+        """Share of the total variance along each pattern a, (q,); total = Σ a aᵀ - ε I, so the trace is a sum."""
         # |a|² = wᵀB²w ≥ ε wᵀBw = ε, up to rounding.
-        parts = np.maximum(self.directions.pattern_squares - self.cushion, 0.0)
-        return _shares(parts, parts.sum() if self.variances is None else self.variances.total)
+        parts = np.maximum(self.directions.pattern_squares - self.ridge, 0.0)
+        total = float(parts.sum())
+        if self.variances is not None:
+            total = self.variances.total
+        return parts / max(total, TINY)
 
     @property
-    def variation_inside(self) -> Floats:
-        """The share of the variation inside sets that each pattern a carries, (q,); within = Σ λ a aᵀ."""
+    def within_share(self) -> Floats:
+        """Share of the within-group variance along each pattern a, (q,); within = Σ λ a aᵀ."""
         parts = self.distraction * self.directions.pattern_squares
-        return _shares(parts, parts.sum() if self.variances is None else self.variances.within)
+        total = float(parts.sum())
+        if self.variances is not None:
+            total = self.variances.within
+        return parts / max(total, TINY)
 
     def kinds(self, n_removed: int) -> npt.NDArray[Any]:
-        """Say of each of the d directions what it is: distracting (removed), descriptive or constant (both kept)."""
+        """Return the kind of each of the d directions: distracting (removed), descriptive or constant (both kept)."""
         kinds = np.full(self.n_features, "constant", dtype="<U11")
-        kinds[: self.n_moving] = "descriptive"
+        kinds[: self.n_varying] = "descriptive"
         kinds[:n_removed] = "distracting"
         return kinds
 
 
-def n_moving(moments: Moments) -> int:
-    """Tell how many directions vary inside sets, without solving for them.
-
-    Examples
-    --------
-    >>> n_moving(Moments.of([[[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]], [[3.0, 1.0, 6.0], [4.0, 3.0, 6.0]]]))
-    1
-    """
-    if not has_few_rows(moments):
-        return rank(moments.within)
-    rows, total, _ = few_rows_of(moments)
-    return rank_inside(rows, np.where(total > 0, np.sqrt(total), 1.0))
-
-
-def is_learnable(moments: WeightedSets) -> bool:
-    """Tell whether moments show what varies inside sets, and what tells them apart."""
-    return moments.n_sets > 1 and bool((moments.counts > 1).any())
-
-
-def check_learnable(moments: WeightedSets) -> None:
-    """Refuse moments that cannot show what varies inside sets, or what tells them apart."""
-    if moments.n_sets < 2:
-        raise InputError(
-            "1 set cannot show what tells sets apart. Give at least two sets, one per context "
-            "(video, machine, person, day), or cut a long recording into several."
-        )
-    if (moments.counts == 1).all():
-        raise InputError(
-            f"Each of the {moments.n_sets} sets has a single row, so nothing shows what varies inside a set. "
-            "Is the set label unique to each row? Use one that many rows share."
-        )
-
-
-class _Solved(NamedTuple):
-    distraction: Floats
-    directions: Directions
-    n_moving: int
-    epsilon: float
-    n_directions: int
-    variances: Variances
-
-    @classmethod
-    def of(cls, moments: Moments, found: Solution, epsilon: float, n_directions: int, variances: Variances) -> _Solved:
-        distraction, filters, patterns, n_moving = found
-        known = Known(filters, patterns, moments.unevenness(patterns))
-        return cls(distraction, known, n_moving, epsilon, max(n_directions, n_moving), variances)
-
-    @classmethod
-    def nothing(cls, moments: Moments, epsilon: float, variances: Variances) -> _Solved:
-        return cls(np.zeros(0), Known.none(moments.n_features), 0, epsilon, 0, variances)
-
-
-def _from_matrices(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None, solve: Solver) -> _Solved:
+def compute_spectrum(moments: Moments, ridge: float, absolute: bool, request: EigenRequest | None) -> Spectrum:
+    """Solve the eigenproblem; the arguments are those of `Spectrum.of`, already checked."""
+    if has_few_rows(moments):
+        return _spectrum_of_rows(moments, ridge, absolute, request)
     within = moments.within
     total = moments.between
     total += within
     variances = Variances.of(np.diag(total), np.diag(within))
-    epsilon = epsilon_of(cushion, absolute, variances.mean)
+    epsilon = ridge_epsilon(ridge, absolute, variances.mean)
     varies = np.diag(total) > 0
     if not varies.any():
-        return _Solved.nothing(moments, epsilon, variances)
-    # A cushion gives every direction a filter, also where rows are too few to vary, or features depend on one another.
-    n_directions = min(rank(total), moments.n_rows - 1)
-    wanted = None if wanted is None else wanted.given(speaks(moments.n_sets, n_directions))
+        return Spectrum.empty(moments, epsilon, variances)
+    # A ridge gives every direction a filter, even with too few rows or dependent features: count the rank of `total`.
+    n_directions = min(matrix_rank(total), moments.n_rows - 1)
+    if request is not None and moments.n_features >= MIN_FEATURES:
+        request = request.resolve(moments.n_groups, n_directions)
     if varies.all():
-        again = lambda: moments.between + within  # noqa: E731
-        found = _dense(within, total, epsilon, wanted, solve, again)
-        return _Solved.of(moments, found, epsilon, n_directions, variances)
-    # Constant features are set aside, and kept.
-    places = np.ix_(varies, varies)
-    inside, whole = within[places], total[places]
-    found = _dense(inside, whole, epsilon, wanted, solve, lambda: total[places])
-    filters, patterns = np.zeros((2, len(varies), len(found.distraction)))
-    filters[varies], patterns[varies] = found.filters, found.patterns
-    found = Solution(found.distraction, filters, patterns, found.n_moving)
-    return _Solved.of(moments, found, epsilon, n_directions, variances)
+        pairs = _solve_matrices(within, total, epsilon, request, lambda: moments.between + within)
+    else:
+        # Solve without the constant features, which are kept, and give them zero entries.
+        block = np.ix_(varies, varies)
+        pairs = _solve_matrices(within[block], total[block], epsilon, request, lambda: total[block])
+        filters, patterns = np.zeros((2, len(varies), len(pairs.distraction)))
+        filters[varies] = pairs.filters
+        patterns[varies] = pairs.patterns
+        pairs = Eigenpairs(pairs.distraction, filters, patterns, pairs.n_varying)
+    return _from_pairs(moments, pairs, epsilon, n_directions, variances)
 
 
-def _dense(
-    within: Floats, total: Floats, epsilon: float, wanted: Wanted | None, solve: Solver, again: Callable[[], Floats]
-) -> Solution:
-    """Solve for the directions that are wanted, or for all of them."""
-    if wanted is not None and len(within) >= LEAST_FEATURES:
-        leading = dense_leading(within, total, epsilon, wanted)
-        if leading is not None:
-            return leading
-        total = again()  # it was overwritten
-    return solve(within, total, epsilon)
+def _solve_matrices(
+    within: Floats,
+    total: Floats,
+    epsilon: float,
+    request: EigenRequest | None,
+    recompute_total: Callable[[], Floats],
+) -> Eigenpairs:
+    """Solve for the requested directions, or for all of them."""
+    if request is not None and len(within) >= MIN_FEATURES:
+        pairs = solve_dense_leading(within, total, epsilon, request)
+        if pairs is not None:
+            return pairs
+        total = recompute_total()  # `solve_dense_leading` overwrites it
+    return solve_dense(within, total, epsilon)
 
 
-def _from_rows(moments: Moments, cushion: float, absolute: bool, wanted: Wanted | None) -> _Solved:
-    rows, total, inside = few_rows_of(moments)
-    variances = Variances.of(total, inside)
-    epsilon = epsilon_of(cushion, absolute, variances.mean)
+def _spectrum_of_rows(moments: Moments, ridge: float, absolute: bool, request: EigenRequest | None) -> Spectrum:
+    """Solve the problem among the rows."""
+    rows, total, within = row_problem(moments)
+    variances = Variances.of(total, within)
+    epsilon = ridge_epsilon(ridge, absolute, variances.mean)
     if variances.total == 0:
-        return _Solved.nothing(moments, epsilon, variances)
-    leading = None if wanted is None else few_rows_leading(rows, epsilon, wanted)
-    if leading is not None:
-        distraction = leading.distraction
-        directions = FromRows(moments, rows, leading, epsilon)
-        return _Solved(distraction, directions, len(distraction), epsilon, leading.n_directions, variances)
-    found = few_rows(rows, epsilon)
-    # Its directions may be the last digits of rows that lie far away from zero: those count on no road.
-    n_directions = min(len(found.distraction), rank_on_one_scale(rows))
-    return _Solved.of(moments, found, epsilon, n_directions, variances)
+        return Spectrum.empty(moments, epsilon, variances)
+    if request is not None:
+        leading = solve_rows_leading(rows, epsilon, request)
+        if leading is not None:
+            directions = RowDirections(moments, rows, leading, epsilon)
+            distraction = leading.distraction
+            noise = moments.mean_noise_of(directions.readings, distraction)
+            debiased, evidence = assess(
+                moments, distraction, epsilon * directions.filter_squares, noise, leading.n_directions
+            )
+            n_varying = len(distraction)
+            return Spectrum(
+                distraction, debiased, directions, moments.mean, epsilon, n_varying, evidence, variances=variances
+            )
+    pairs = solve_rows(rows, epsilon)
+    # Far from the origin some directions are rounding errors of the rows: do not count them.
+    n_directions = min(len(pairs.distraction), scaled_rank(rows))
+    return _from_pairs(moments, pairs, epsilon, n_directions, variances)
 
 
-def _shares(parts: Floats, whole: float) -> Floats:
-    return parts / max(float(whole), TINY)
+def _from_pairs(
+    moments: Moments, pairs: Eigenpairs, epsilon: float, n_directions: int, variances: Variances
+) -> Spectrum:
+    """Add heterogeneity, de-biased values and evidence to the solution."""
+    distraction, filters, patterns, n_varying = pairs
+    directions = DenseDirections(filters, patterns, moments.heterogeneity(patterns))
+    noise = moments.mean_noise(filters, distraction)
+    debiased, evidence = assess(
+        moments, distraction, epsilon * directions.filter_squares, noise, max(n_directions, n_varying)
+    )
+    return Spectrum(distraction, debiased, directions, moments.mean, epsilon, n_varying, evidence, variances=variances)
+
+
+def has_few_rows(moments: Moments) -> bool:
+    """Return True if the problem among the rows is smaller than the one among the features."""
+    return isinstance(moments.store, RowStore) and 2 * moments.n_rows <= moments.n_features
+
+
+def count_varying(moments: Moments) -> int:
+    """Return how many directions vary within groups, without solving for them.
+
+    Examples
+    --------
+    >>> count_varying(Moments.of([[[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]], [[3.0, 1.0, 6.0], [4.0, 3.0, 6.0]]]))
+    1
+    """
+    if not has_few_rows(moments):
+        return matrix_rank(moments.within)
+    rows, total, _ = row_problem(moments)
+    return within_rank(rows, np.where(total > 0, np.sqrt(total), 1.0))
+
+
+def has_enough_groups(moments: WeightedGroups) -> bool:
+    """Return True if there are two groups or more, and one of them has several rows."""
+    return moments.n_groups > 1 and bool((moments.counts > 1).any())
+
+
+def check_enough_groups(moments: WeightedGroups) -> None:
+    """Raise InputError if there are fewer than two groups, or only groups of one row."""
+    if moments.n_groups < 2:
+        raise InputError(
+            "1 group cannot show how groups differ. Pass at least two groups, one per context "
+            "(video, machine, person, day), or split a long recording into several."
+        )
+    if (moments.counts == 1).all():
+        raise InputError(
+            f"Each of the {moments.n_groups} groups has a single row, so there is no variance within groups. "
+            "Is the group label unique to each row? Use a label that many rows share."
+        )
+
+
+def check_ridge(ridge: Any, most: float = MAX_RIDGE) -> None:
+    """Raise InputError if the ridge is not a non-negative number."""
+    if not isinstance(ridge, Real) or isinstance(ridge, bool) or not 0 <= float(ridge) <= most:
+        raise InputError(f"ridge must be a non-negative number, got {ridge!r}. Use 0 for none, or 0.1 (the default).")
+
+
+def ridge_epsilon(ridge: float, absolute: bool, mean_variance: float) -> float:
+    """Return the ridge ε in squared units of the features.
+
+    Examples
+    --------
+    >>> ridge_epsilon(0.1, False, 50.0), ridge_epsilon(0.1, True, 50.0)
+    (5.0, 0.1)
+    """
+    epsilon = float(ridge)
+    if not absolute:
+        epsilon *= mean_variance
+    if epsilon > LARGEST:
+        raise InputError(
+            f"ridge is {ridge:g}, times a mean variance of {mean_variance:.3g}: the product overflows. "
+            "Use a smaller value, or rescale the features."
+        )
+    return epsilon

@@ -1,4 +1,4 @@
-"""`undistract convert`: models and scores for other programs."""
+"""`undistract convert`: export a model or scores for other programs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from undistract.cli.commands import Command
+from undistract.cli.main import Command
 from undistract.cli.options import file_argument, save_option
-from undistract.cli.talk import Talk
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command)
 @file_argument("file", metavar="MODEL_OR_SCORES")
 @save_option("FILE", help="A model as .onnx or .npz; scores as .csv, .parquet or .npz.")
 @click.pass_obj
-def convert(talk: Talk, file: Path, save: Path) -> None:
-    """Write a model or scores for other programs; what the name ends in says how.
+def convert(output: Output, file: Path, save: Path) -> None:
+    """Export a model or scores for other programs. The file extension selects the format.
 
     \b
     Examples:
@@ -24,8 +24,8 @@ def convert(talk: Talk, file: Path, save: Path) -> None:
       undistract convert street.focus --save street.npz
       undistract convert match.scores --save match.csv
     """  # noqa: D301
-    from undistract import workflow
+    from undistract import pipeline
 
-    workflow.convert(workflow.open_file(file), save)
-    talk.say(f"Saved: {save}")
-    talk.give({"from": file, "saved": save})
+    pipeline.convert(pipeline.open_file(file), save)
+    output.print(f"Saved: {save}")
+    output.print_json({"from": file, "saved": save})

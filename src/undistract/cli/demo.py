@@ -1,4 +1,4 @@
-"""`undistract demo`: the whole story on data that comes with the package, and on a clip that it draws."""
+"""`undistract demo`: try the method on data that comes with the package and on generated video clips."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from undistract.cli.commands import Command
-from undistract.cli.options import Target
-from undistract.cli.talk import Talk
-from undistract.extras import MissingExtraError
+from undistract._optional import MissingExtraError
+from undistract._text import pluralize
+from undistract.cli.main import Command
+from undistract.cli.options import OutputPath
+from undistract.cli.output import Output
 
 if TYPE_CHECKING:
     from undistract.demo import Demo
@@ -19,39 +20,39 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.option(
     "--save",
-    type=Target(),
+    type=OutputPath(),
     metavar="FILE.png",
-    help="Save one picture that tells the story (.png, .svg or .pdf). Needs matplotlib.",
+    help="Save a figure of the result (.png, .svg or .pdf). Needs matplotlib.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Which light falls on which image, and which fours hide. Try others.",
+    help="Random seed for the light and the hidden digits.",
 )
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("undistract-demo"),
     show_default=True,
-    help="Where the reports and clips go.",
+    help="The folder for reports and clips.",
 )
 @click.option(
     "--part",
     type=click.Choice(["all", "digits", "clip"]),
     default="all",
     show_default=True,
-    help="Tell one of the two.",
+    help="Run only one part.",
 )
 @click.pass_obj
-def demo(talk: Talk, save: Path | None, seed: int, folder: Path, part: str) -> None:
-    """Find digits that do not belong, under changing light; then a stranger in a clip.
+def demo(output: Output, save: Path | None, seed: int, folder: Path, part: str) -> None:
+    """Find anomalous digits under changing light, then a stranger in a video clip.
 
-    Light falls across scanned digits and raises false alarms. FOCUS looks at 64 sets of other digits, finds by itself
-    that light varies inside every set, and removes it. Then three common detectors look for the fours that hide among
-    fives, before and after. The same happens to a clip of wandering dots that the demo draws (needs the extra video).
-    Nothing is labelled, nothing is downloaded, and it takes less than a minute.
+    Changing light on scanned digits causes false alarms. FOCUS learns from 64 groups of other digits that light varies
+    within every group, and removes it. Three common detectors then search for fours hidden among fives, before and
+    after. The second part does the same for generated video clips of moving dots (needs the extra video).
+    There are no labels and no downloads, and it takes less than a minute.
 
     \b
     Examples:
@@ -61,61 +62,63 @@ def demo(talk: Talk, save: Path | None, seed: int, folder: Path, part: str) -> N
       undistract demo --folder out
     """  # noqa: D301 (click reads the backspace: it keeps the lines of the next paragraph)
     if save is not None:
-        from undistract.report.plots import check_picture_name
+        from undistract.report.figures import check_picture_name
 
         check_picture_name(save)
-    made = {} if part == "clip" else _digits(talk, save, seed, folder)
+    files: dict[str, Path] = {}
+    if part != "clip":
+        files |= _run_digits(output, save, seed, folder)
     if part != "digits":
-        made |= _clip(talk, seed, folder)
-    for what, path in made.items():
-        talk.say(f"{what}: {path}")
-    talk.give(made)
+        files |= _run_clip(output, seed, folder)
+    for description, path in files.items():
+        output.print(f"{description}: {path}")
+    output.print_json(files)
 
 
-def _digits(talk: Talk, save: Path | None, seed: int, folder: Path) -> dict[str, Path]:
+def _run_digits(output: Output, save: Path | None, seed: int, folder: Path) -> dict[str, Path]:
     from rich.console import Console
 
-    from undistract.demo import run_demo, save_picture, tell
+    from undistract.demo import print_demo, run_demo, save_demo_figure
 
-    found = run_demo(seed)
-    if talk.progress:
-        tell(found, Console())
+    result = run_demo(seed)
+    if output.progress:
+        print_demo(result, Console())
     if save is None:
-        talk.say("\nSee it: undistract demo --save demo.png\n")
+        output.print("\nFor a figure, run: undistract demo --save demo.png\n")
     else:
-        save_picture(found, save)
-        talk.say(f"\nSaved the picture: {save}\n")
-    return _reported(talk, found, folder)
+        save_demo_figure(result, save)
+        output.print(f"\nSaved the figure: {save}\n")
+    return _report_digits(output, result, folder)
 
 
-def _reported(talk: Talk, found: Demo, folder: Path) -> dict[str, Path]:
-    from undistract.demo_clips import report_digits
+def _report_digits(output: Output, result: Demo, folder: Path) -> dict[str, Path]:
+    from undistract.demo import report_digits
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return {"The report on the digits": report_digits(found, folder / "digits.html")}
+        return {"Report on the digits": report_digits(result, folder / "digits.html")}
     except MissingExtraError as error:
-        talk.note(str(error))
+        output.note(str(error))
         return {}
 
 
-def _clip(talk: Talk, seed: int, folder: Path) -> dict[str, Path]:
-    """Tell the story of the clip, as far as the libraries that are there allow."""
-    from undistract.demo_clips import FEATURES, N_CLIPS, report_clip, run_clip_story
+def _run_clip(output: Output, seed: int, folder: Path) -> dict[str, Path]:
+    """Run the video part, as far as the installed libraries allow."""
+    from undistract.demo import FEATURES, N_CLIPS, report_clip, run_clip_demo
 
-    made: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     try:
-        story = run_clip_story(folder, seed)
-        counts = story.frames_that_alarm()
-        n_strange = int(story.is_strange.sum())
-        talk.say(f"Clips: {N_CLIPS} calm ones with dots that wander under changing light; one with a stranger.\n")
-        talk.say(story.model.focus.describe())
-        for when, (right, wrong) in counts.items():
-            frames = f"{right} of {n_strange} frames with the stranger"
-            talk.say(f"{when.capitalize()}: {frames} alarm, and {wrong} of the others.")
-        talk.say(f"\nAgain by hand: undistract learn {folder / 'calm'} --features '{FEATURES}' --save calm.focus\n")
-        made["The clip with its scores"] = story.rendered
-        made["The report on the clip"] = report_clip(story, folder / "clip.html")
+        result = run_clip_demo(folder, seed)
+        counts = result.frames_that_alarm()
+        n_strange = int(result.is_strange.sum())
+        output.print(f"Clips: {N_CLIPS} normal ones with moving dots under changing light; one with a stranger.\n")
+        output.print(str(result.model.focus.summary(result.model.feature_names)))
+        for run, (n_hits, n_false) in counts.items():
+            hits = f"{n_hits} of {n_strange} frames with the stranger alarm"
+            output.print(f"{run.capitalize()}: {hits}, and {pluralize(n_false, 'other frame')}.")
+        output.print(f"\nTo repeat it: undistract learn {folder / 'calm'} --features '{FEATURES}' --save calm.focus\n")
+        files["Clip with scores"] = result.rendered
+        files["Report on the clip"] = report_clip(result, folder / "clip.html")
     except MissingExtraError as error:
-        talk.note(str(error))
-    return made
+        output.note(str(error))
+    return files

@@ -1,4 +1,4 @@
-"""`undistract denoise`: signals, tables and pictures without what distracts, for people and programs."""
+"""`undistract denoise`: write data in its original features, without nuisance variation."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from pathlib import Path
 import click
 
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
+from undistract.cli.main import Command
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command, replaces="paths")
 @options.paths_argument
-@click.option(
-    "--with", "model", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="What was learned."
-)
-@options.save_option("OUT", folder=True, help="A .npy, .csv, .tsv or .parquet file, or a folder for pictures.")
+@options.model_option
+@options.save_option("OUT", folder=True, help="A .npy, .csv, .tsv or .parquet file, or a folder for images.")
 @click.option(
     "--removal",
-    type=click.Choice(["oblique", "kept_span"]),
+    type=click.Choice(["oblique", "orthogonal"]),
     default="oblique",
     show_default=True,
-    help="Oblique is the closest to the clean rows; kept_span never amplifies.",
+    help="oblique is closest to the clean rows; orthogonal never amplifies noise.",
 )
-@click.option("--dtype", type=click.Choice(["float32", "float64"]), help="Of a .npy file.  [default: as it is read]")
-@click.option("--chunk-rows", type=click.IntRange(min=1), metavar="ROWS", help="Read so many rows at a time.")
+@options.dtype_option
+@options.chunk_rows_option
 @options.ignore_option
 @options.no_cache_option
 @click.pass_context
@@ -40,46 +38,52 @@ def denoise(
     ignore: tuple[str, ...],
     no_cache: bool,
 ) -> None:
-    """Write data as it would be without what distracts, in its own features.
+    """Write data without nuisance variation, in its original features.
 
-    Data is read as the model says. Where it learned from windows over time, a row is the mean of what became of it in
-    all windows that hold it. What people taught the model counts. Files may be larger than memory.
+    Data is read with the settings of the model, and the feedback in the model is applied. If the model uses windows,
+    a row is the mean of its values in all windows that contain it. Files may be larger than memory.
 
-    What OUT ends in says how: a numpy array, a table with the columns of the model and the column of times, or, without
-    an ending, a folder of grey pictures of the size that the model sees; that takes a model of pixels. A file is
-    replaced, whole or not at all; a folder must be new or empty.
+    The extension of OUT selects the format: a numpy array, or a table with the columns of the model and the time
+    column. Without an extension, OUT is a folder of grey images of the size that the model uses; this needs a model
+    of pixels. A file is replaced atomically; a folder must be new or empty.
 
     \b
     Examples:
       undistract denoise today.csv --with machine.focus --save clean.csv
       undistract denoise year.npy --with machine.focus --save clean.npy
       undistract denoise faces/anna --with faces.focus --save anna-clean
-      undistract denoise match.mp4 --with street.focus --save frames --removal kept_span
+      undistract denoise match.mp4 --with street.focus --save frames --removal orthogonal
     """  # noqa: D301
-    from undistract import workflow
-    from undistract.workflow.transforming import spans
+    from undistract import pipeline
+    from undistract.pipeline.transforms import group_offsets
 
-    talk: Talk = ctx.obj
-    learned = workflow.Model.load(model)
-    reading = workflow.series_reading(learned.reading)
-    sets = workflow.read_sets(paths, reading, ignore=ignore, cache=options.make_cache(no_cache))
-    found = workflow.denoise(
-        sets, learned, save, removal=removal, chunk_rows=chunk_rows, dtype=dtype, progress=talk.progress
+    output: Output = ctx.obj
+    learned = pipeline.Model.load(model)
+    reading = pipeline.series_reading(learned.reading)
+    groups = pipeline.read_sources(paths, reading, ignore=ignore, cache=options.make_cache(no_cache))
+    result = pipeline.denoise(
+        groups, learned, save, removal=removal, chunk_rows=chunk_rows, dtype=dtype, progress=output.progress
     )
-    what = "rows" if found.cut_off is None else "pictures"
-    n_removed, n_features = learned.focus.n_removed_, learned.focus.n_features_in_
-    talk.say(f"Saved {found.n_rows} {what} without {n_removed} of {n_features} directions: {save}")
-    if found.cut_off is not None and found.cut_off > 0.01:
-        talk.note(f"{found.cut_off:.0%} of the values lie beyond black or white, and are cut off in the pictures.")
+    n_removed = learned.focus.n_removed_
+    unit = "rows"
+    if result.cut_off is not None:  # the share of clipped values, which only images have
+        unit = "images"
+    output.print(
+        f"Saved {result.n_rows} {unit} without {n_removed} of {learned.focus.n_features_in_} directions: {save}"
+    )
+    if result.cut_off is not None and result.cut_off > 0.01:
+        output.note(
+            f"{result.cut_off:.0%} of the values are outside of the range from black to white and were clipped."
+        )
     if not n_removed:
-        talk.note("The model ignores nothing, so the data is as it was.")
-    talk.give(
+        output.note("The model removes no direction, so the data is unchanged.")
+    output.print_json(
         {
             "saved": save,
-            "rows": found.n_rows,
-            "columns": found.n_columns,
+            "rows": result.n_rows,
+            "columns": result.n_columns,
             "removed": n_removed,
-            "cut_off": found.cut_off,
-            "sets": spans(sets),
+            "cut_off": result.cut_off,
+            "groups": group_offsets(groups),
         }
     )

@@ -1,4 +1,4 @@
-"""`undistract explain`: what a model ignores."""
+"""`undistract explain`: show what a model ignores."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from time import time
 
 import click
 
-from undistract.cli.commands import Command
-from undistract.cli.options import Target, file_argument
-from undistract.cli.talk import Talk
+from undistract.cli.main import Command
+from undistract.cli.options import OutputPath, file_argument
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command)
 @file_argument("model")
-@click.option("--save", type=Target(), metavar="FILE.png", help="Save a picture of it.")
+@click.option("--save", type=OutputPath(), metavar="FILE.png", help="Save a figure (.png, .svg or .pdf).")
 @click.option(
     "--features",
     type=click.IntRange(min=1),
     default=6,
     show_default=True,
-    help="How many are named for each direction.",
+    help="The number of features to list per direction.",
 )
 @click.pass_obj
-def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
-    """Say what a model ignores, why, and how sure that is.
+def explain(output: Output, model: Path, save: Path | None, features: int) -> None:
+    """Show what a model ignores, why, and how strong the evidence is.
 
     \b
     Examples:
@@ -33,16 +33,17 @@ def explain(talk: Talk, model: Path, save: Path | None, features: int) -> None:
       undistract explain street.focus --save street.png
       undistract explain street.focus --json
     """  # noqa: D301
-    from undistract import workflow
+    from undistract import pipeline
 
-    found = workflow.Model.load(model).without_expired(time())
-    directions = workflow.ignored_directions(found, n_features=features)
-    talk.say(found.focus.describe())
-    talk.say(found.when_to_alarm())
-    for number, one in enumerate(directions, start=1):
-        steps = ", ".join(f"{name} {step:+.3g}" for name, step in one.steps.items())
-        talk.say(f"Ignored direction {number} (distraction {one.distraction:.3f}), a typical step: {steps}")
+    loaded = pipeline.Model.load(model).without_expired(time())
+    directions = pipeline.ignored_directions(loaded, n_features=features)
+    output.print(str(loaded.focus.summary(loaded.feature_names)))
+    output.print(loaded.describe_threshold())
+    for number, direction in enumerate(directions, start=1):
+        steps = ", ".join(f"{name} {step:+.3g}" for name, step in direction.steps.items())
+        output.print(f"Ignored direction {number} (distraction {direction.distraction:.3f}), a typical step: {steps}")
     if save is not None:
-        workflow.save_learned_picture(found, save)
-        talk.say(f"Saved the picture: {save}")
-    talk.give({"model": model, **found.summary(), "ignored": [asdict(one) for one in directions], "picture": save})
+        pipeline.save_model_figure(loaded, save)
+        output.print(f"Saved the figure: {save}")
+    ignored = [asdict(direction) for direction in directions]
+    output.print_json({"model": model, **loaded.summary(), "ignored": ignored, "picture": save})

@@ -1,4 +1,4 @@
-"""`undistract info`: what a file holds."""
+"""`undistract info`: show the contents of a file."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import Any
 
 import click
 
-from undistract.cli.commands import Command
+from undistract.cli.main import Command
 from undistract.cli.options import file_argument
-from undistract.cli.talk import Talk
+from undistract.cli.output import Output
 
-LONGEST, SOME, EVERYTHING = 72, 3, 99
+MAX_WIDTH = 72  # characters of one value
+DEFAULT_DEPTH = 3
+FULL_DEPTH = 99
 
 
 @click.command(cls=Command)
 @file_argument("file")
 @click.pass_obj
-def info(talk: Talk, file: Path) -> None:
-    """Say what a file holds, from its header alone: nothing is loaded.
+def info(output: Output, file: Path) -> None:
+    """Show the contents of a file. Only the header is read.
 
     \b
     Examples:
@@ -29,21 +31,26 @@ def info(talk: Talk, file: Path) -> None:
     """  # noqa: D301
     from undistract.storage import describe_file
 
-    found = describe_file(file)
-    shown = found if talk.verbose else {key: one for key, one in found.items() if key != "arrays"}
-    for line in _lines(shown, EVERYTHING if talk.verbose else SOME):
-        talk.say(line)
-    talk.give(found)
+    description = describe_file(file)
+    if output.verbose:
+        lines = _lines(description, FULL_DEPTH)
+    else:
+        lines = _lines({key: value for key, value in description.items() if key != "arrays"}, DEFAULT_DEPTH)
+    for line in lines:
+        output.print(line)
+    output.print_json(description)
 
 
-def _lines(value: Mapping[str, Any], depth: int, indent: str = "") -> Iterator[str]:
-    """Write a mapping as a list, what lies in it further to the right; below `depth` only what kind it is."""
-    for key, one in value.items():
-        if isinstance(one, Mapping) and one and not depth:
-            yield f"{indent}{key}: {one.get('type', '…')}"
-        elif isinstance(one, Mapping) and one:
+def _lines(mapping: Mapping[str, Any], depth: int, indent: str = "") -> Iterator[str]:
+    """Format a nested mapping as indented lines; below `depth`, only the type of a value is shown."""
+    for key, value in mapping.items():
+        if isinstance(value, Mapping) and value and not depth:
+            yield f"{indent}{key}: {value.get('type', '…')}"
+        elif isinstance(value, Mapping) and value:
             yield f"{indent}{key}:"
-            yield from _lines(one, depth - 1, indent + "  ")
+            yield from _lines(value, depth - 1, indent + "  ")
         else:
-            words = str(one)
-            yield f"{indent}{key}: {words if len(words) <= LONGEST else words[:LONGEST] + '…'}"
+            text = str(value)
+            if len(text) > MAX_WIDTH:
+                text = text[:MAX_WIDTH] + "…"
+            yield f"{indent}{key}: {text}"

@@ -1,4 +1,4 @@
-"""`undistract merge`: what several sites learned, joined without sharing a row."""
+"""`undistract merge`: merge the models of several sites without sharing rows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import click
 
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
+from undistract.cli.main import Command
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command, replaces="models")
 @options.file_argument("models", nargs=-1, required=True, metavar="MODELS...")
-@options.save_option("MODEL", help="Where the joined model goes.")
+@options.save_option("MODEL", help="The merged model to write.")
 @options.focus_options
 @click.pass_context
 def merge(ctx: click.Context, /, models: tuple[Path, ...], save: Path, **settings: Any) -> None:
-    """Join what several sites learned: the same as if all sets had been learned in one place.
+    """Merge the models of several sites. The result is the same as learning all groups in one place.
 
-    Only sums travel. Learn with --without-rows, and no row leaves its site. The joined model keeps no rows; it judges a
-    set by the set's own rows. Settings of FOCUS are those that the models have; as soon as one is given here, all are
-    as given here, or as by default.
+    Only sums are shared. Learn with --without-rows, and no row leaves its site. The merged model has no reference
+    rows, so it compares each row with the other rows of its own group. Without FOCUS options, the settings of the
+    models are used. If you pass at least one, those that you leave out have their default values.
 
     \b
     Examples:
@@ -30,11 +30,12 @@ def merge(ctx: click.Context, /, models: tuple[Path, ...], save: Path, **setting
       undistract learn there/*.csv --without-rows --save there.focus
       undistract merge here.focus there.focus --save both.focus
     """  # noqa: D301
-    from undistract import workflow
+    from undistract import pipeline
 
-    talk: Talk = ctx.obj
-    found = workflow.merge([workflow.Model.load(one) for one in models], focus=options.make_focus(**settings))
-    found.save(save, provenance={"merged": [str(one) for one in models]})
-    talk.say("\n".join(line for line in found.focus.describe().splitlines() if not line.startswith("Caution")))
-    talk.say(f"Saved the model: {save}")
-    talk.give({"model": save, **found.summary()})
+    output: Output = ctx.obj
+    loaded = [pipeline.Model.load(path) for path in models]
+    merged = pipeline.merge(loaded, focus=options.make_focus(**settings))
+    merged.save(save, provenance={"merged": [str(path) for path in models]})
+    output.print(merged.focus.summary(merged.feature_names).text(cautions=False))
+    output.print(f"Saved the model: {save}")
+    output.print_json({"model": save, **merged.summary()})

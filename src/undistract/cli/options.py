@@ -1,36 +1,98 @@
-"""Options that several commands share: where data lies, how it is read, what FOCUS is told."""
+"""Options that several commands share: input files, reading options, FOCUS settings."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from undistract.detect.thresholds import ThresholdRule
     from undistract.focus import Focus
-    from undistract.sets.cache import RowCache
-    from undistract.workflow import Reading
+    from undistract.pipeline import ReadOptions
+    from undistract.sources.cache import RowCache
+
 
 Decorator = Callable[[Any], Any]
 
-# Those that a model file can hold.
-DETECTORS = ("nearest", "mahalanobis", "discriminative", "sparse_combination", "density_ratio")
+
+def read_config(ctx: click.Context, parameter: click.Parameter, path: str | None) -> None:
+    """Use the values of a file as defaults, so that the command line takes precedence."""
+    if path is None:
+        return
+    try:
+        settings = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, a number with too many digits, deep nesting
+        raise click.BadParameter(f"{path} is not TOML ({error}). Write lines such as: window = 5") from error
+    options = _options_by_name(ctx, parameter)
+    unknown = [key for key in settings if key not in options]
+    if unknown:
+        raise click.BadParameter(
+            f"{path} contains {', '.join(map(repr, unknown))}, which {ctx.info_name} does not have. "
+            f"Options are: {', '.join(sorted(options))}."
+        )
+    defaults = dict(ctx.default_map or {})
+    for key, value in settings.items():
+        defaults[options[key].name or key] = _as_argument(options[key], key, value)
+    ctx.default_map = defaults
+
+
+def _options_by_name(ctx: click.Context, config: click.Parameter) -> dict[str, click.Option]:
+    options = {}
+    for option in ctx.command.params:
+        if isinstance(option, click.Option) and option is not config:
+            for name in option.opts:
+                if name.startswith("--"):
+                    options[name.lstrip("-")] = option
+    return options
+
+
+def _as_argument(option: click.Option, key: str, value: Any) -> Any:
+    """Return a value as the shell would pass it; a list becomes repeated values or text with commas."""
+    if isinstance(value, dict):
+        raise click.BadParameter(f"{key} is a table; expected text, a number, true, false or a list.")
+    if isinstance(value, list):
+        texts = [str(element) for element in value]
+        return texts if option.multiple else ",".join(texts)
+    if isinstance(value, bool) and not option.multiple:
+        return value
+    # Numbers are passed as text: click would round the number 5.7 to 5 windows, and fail on inf with a traceback.
+    return [str(value)] if option.multiple else str(value)
+
+
+class RegistryChoice(click.Choice):  # type: ignore[type-arg]
+    """A choice among the names in a registry, whose module is imported when the names are needed."""
+
+    def __init__(self, module: str, registry: str) -> None:
+        self._module = module
+        self._registry = registry
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(getattr(import_module(self._module), self._registry))
+
+    @choices.setter
+    def choices(self, names: tuple[str, ...]) -> None:
+        """Ignore the empty choices of the base class."""
+
 
 paths_argument = click.argument("paths", nargs=-1, required=True, metavar="PATHS...")
-ignore_option = click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave files out; may come again.")
-no_cache_option = click.option("--no-cache", is_flag=True, help="Do not keep rows of videos for the next time.")
-
-
+ignore_option = click.option("--ignore", multiple=True, metavar="PATTERN", help="Skip matching files; repeatable.")
+no_cache_option = click.option("--no-cache", is_flag=True, help="Do not cache the rows of videos.")
 cluster_option = click.option(
-    "--cluster", metavar="URL|local:N", help="Let Dask workers read the files: a scheduler, or N processes here."
+    "--cluster", metavar="URL|local:N", help="Read files with Dask: a scheduler address, or N local processes."
 )
 
 
-class Target(click.Path):
-    """A file, or a folder too, that will be written: that its place is missing is told before the work, not after."""
+class OutputPath(click.Path):
+    """An output file or folder. A missing parent folder is an error before the work starts."""
 
     def __init__(self, *, folder: bool = False) -> None:
         super().__init__(dir_okay=folder, path_type=Path)
@@ -39,34 +101,48 @@ class Target(click.Path):
         path = Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
         if not path.parent.is_dir():
             raise click.ClickException(
-                f"There is no folder {str(path.parent)!r}. Make it first, or save somewhere else."
+                f"There is no folder {str(path.parent)!r}. Create it first, or save to another folder."
             )
         return path
 
 
+model_option = click.option(
+    "--with", "model", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="The model from learn."
+)
+moved_model_option = click.option(
+    "--with", "model", type=click.Path(path_type=Path), metavar="MODEL", help="The model, if it was moved."
+)
+data_option = click.option("--data", multiple=True, metavar="PATH", help="The data, if it was moved; repeatable.")
+dtype_option = click.option(
+    "--dtype", type=click.Choice(["float32", "float64"]), help="The dtype of a .npy file.  [default: as in the data]"
+)
+chunk_rows_option = click.option(
+    "--chunk-rows", type=click.IntRange(min=1), metavar="N", help="The number of rows to read at a time."
+)
+
+
 def file_argument(name: str, **settings: Any) -> Decorator:
-    """Name a file that must be there; whoever opens it says best what is wrong with it."""
+    """Return an argument for an input file. Its reader checks the file, because it has the better message."""
     return click.argument(name, type=click.Path(path_type=Path), **settings)
 
 
 def save_option(metavar: str, *, folder: bool = False, **settings: Any) -> Decorator:
-    """Name the file that is written, or the folder where one will do."""
-    return click.option("--save", required=True, type=Target(folder=folder), metavar=metavar, **settings)
+    """Return the option for the output file, or for a folder if `folder` is true."""
+    return click.option("--save", required=True, type=OutputPath(folder=folder), metavar=metavar, **settings)
 
 
 def _size(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read a width and a height, such as 48x42."""
+    """Parse a width and a height, such as 48x42."""
     if value is None:
         return None
-    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", value.lower())
-    width, height = map(int, found.groups()) if found else (0, 0)
-    if not (width and height):
-        raise click.BadParameter(f"{value!r:.80} is no size; expected width x height, such as 48x42.")
-    return width, height
+    match = re.fullmatch(r"0*([1-9]\d{0,5})x0*([1-9]\d{0,5})", value.lower())
+    if match is None:
+        raise click.BadParameter(f"{value!r:.80} is not a size; expected width x height, such as 48x42.")
+    return int(match[1]), int(match[2])
 
 
 def _number_or_auto(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
-    """Read a number, or "auto"."""
+    """Parse a number or "auto"."""
     if value is None or value == "auto":
         return value
     try:
@@ -75,91 +151,87 @@ def _number_or_auto(ctx: click.Context, parameter: click.Parameter, value: str |
         raise click.BadParameter(f"{value!r} is neither a number nor 'auto'.") from error
 
 
-_READING: list[Decorator] = [
-    click.option(
-        "--features",
-        metavar="SPEC",
-        help="Frames to rows: pixels, gradients, cells, flow, 'flow+pixels(size=24x16)', 'network(path=net.onnx)'.",
-    ),
-    click.option("--columns", metavar="A,B", help="Columns of tables that are features, or: numeric."),
-    click.option("--group", metavar="COLUMN", help="The column that says which set a row belongs to."),
-    click.option("--time", metavar="COLUMN", help="The column that says when a row was seen."),
-    click.option(
-        "--window",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="ROWS",
-        help="Take so many rows in a row as one.",
-    ),
-    click.option(
-        "--stride",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="ROWS",
-        help="Begin a window every so many rows.",
-    ),
-    click.option("--drop-missing", is_flag=True, help="Leave rows with missing values out."),
-    click.option("--impute", is_flag=True, help="Fill missing values with the mean of their set."),
-    click.option("--key", metavar="PATTERN", help="Which arrays of .npz files are taken, such as '*_train'."),
-    click.option("--resize", callback=_size, metavar="WxH", help="Scale images to one size."),
-    click.option("--split-every", type=click.IntRange(min=1), metavar="ROWS", help="Cut long recordings into sets."),
-    click.option(
-        "--delimiter", metavar="SIGN", help="What stands between columns of text tables.  [default: seen by itself]"
-    ),
-    click.option("--decimal", default=".", show_default=True, metavar="SIGN", help="The decimal sign of text tables."),
-    click.option("--no-header", is_flag=True, help="Text tables have no line of names."),
-]
+class _FeaturesOption(click.Option):
+    """An option whose help lists the registered extractors, which are imported for the help only."""
 
-READING_OPTIONS = frozenset(
-    (
-        "--features",
-        "--columns",
-        "--group",
-        "--time",
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from undistract.features import EXTRACTORS
+
+        names = ", ".join(EXTRACTORS)
+        self.help = f"How to turn frames into rows: {names}; or combined: 'flow+pixels(size=24x16)'."
+        return super().get_help_record(ctx)
+
+
+_READING: list[Decorator] = [
+    click.option("--features", cls=_FeaturesOption, metavar="SPEC", help="How to turn frames into rows."),
+    click.option("--columns", metavar="A,B", help="The feature columns of tables, or: numeric."),
+    click.option("--group", metavar="COLUMN", help="The column with the group of each row."),
+    click.option("--time", metavar="COLUMN", help="The column with the time of each row."),
+    click.option(
         "--window",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Combine N consecutive rows into one feature vector.",
+    ),
+    click.option(
         "--stride",
-        "--drop-missing",
-        "--impute",
-        "--key",
-        "--resize",
-        "--split-every",
-        "--delimiter",
-        "--decimal",
-        "--no-header",
-    )
-)
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Start a window every N rows.",
+    ),
+    click.option("--drop-missing", is_flag=True, help="Skip rows with missing values."),
+    click.option("--impute", is_flag=True, help="Fill missing values with the mean of their group."),
+    click.option("--key", metavar="PATTERN", help="The arrays to read from .npz files, such as '*_train'."),
+    click.option("--resize", callback=_size, metavar="WxH", help="Resize images to this width and height."),
+    click.option(
+        "--split-every", type=click.IntRange(min=1), metavar="N", help="Split long recordings into groups of N rows."
+    ),
+    click.option("--delimiter", metavar="CHAR", help="The column separator of text tables.  [default: detected]"),
+    click.option(
+        "--decimal", default=".", show_default=True, metavar="CHAR", help="The decimal separator of text tables."
+    ),
+    click.option("--no-header", is_flag=True, help="Text tables have no header line."),
+]
 
 _FOCUS: list[Decorator] = [
     click.option(
         "--cutoff",
         callback=_number_or_auto,
         metavar="NUMBER|auto",
-        help="Ignore directions at least so distracting.  [default: auto]",
+        help="Remove directions with at least this distraction.  [default: auto]",
     ),
-    click.option("--n-remove", type=click.IntRange(min=0), metavar="N", help="Ignore so many directions instead."),
-    click.option("--cushion", type=float, help="Variance granted to every direction.  [default: 0.1]"),
+    click.option("--n-remove", type=click.IntRange(min=0), metavar="N", help="Remove exactly N directions instead."),
+    click.option("--ridge", type=float, help="Ridge added to the variance of every direction.  [default: 0.1]"),
     click.option(
-        "--prior", type=click.Choice(["uniform", "by_size"]), help="How much each set counts.  [default: uniform]"
+        "--prior", type=click.Choice(["uniform", "by_size"]), help="The weight of each group.  [default: uniform]"
     ),
     click.option(
         "--removal",
-        type=click.Choice(["kept_span", "eigen", "oblique", "soft"]),
-        help="How directions go: cut, or shrunk.  [default: kept_span]",
+        type=RegistryChoice("undistract.algebra.projection", "REMOVALS"),
+        help="How to remove directions: projected out, or shrunk (soft).  [default: orthogonal]",
     ),
     click.option(
         "--strength",
         callback=_number_or_auto,
         metavar="NUMBER|auto",
-        help="How much a soft removal shrinks.  [default: auto]",
+        help="How strongly soft removal shrinks.  [default: auto]",
     ),
 ]
 
 
 def reading_options(command: Any) -> Any:
-    """Add the options that say how rows are made of files."""
+    """Add the options for reading files."""
     return _with(_READING, command)
+
+
+def reading_option_names() -> set[str]:
+    """Return the names of the options for reading files."""
+    options: list[click.Option] = reading_options(lambda: None).__click_params__
+    return {name for option in options for name in option.opts}
 
 
 def focus_options(command: Any) -> Any:
@@ -173,27 +245,52 @@ def _with(options: list[Decorator], command: Any) -> Any:
     return command
 
 
-def make_reading(*, columns: str | None, drop_missing: bool, impute: bool, no_header: bool, **same: Any) -> Reading:
-    """Make the reading that the options describe."""
-    from undistract.workflow import Reading
+def make_reading(*, columns: str | None, drop_missing: bool, impute: bool, no_header: bool, **same: Any) -> ReadOptions:
+    """Return the reading options as one value."""
+    from undistract.pipeline import ReadOptions
 
     if drop_missing and impute:
-        raise click.UsageError("--drop-missing and --impute both say what to do where a value is missing. Give one.")
-    names = columns if columns in (None, "numeric") else tuple(name.strip() for name in str(columns).split(","))
-    missing = "drop" if drop_missing else "impute" if impute else "refuse"
-    return Reading(columns=names, missing=missing, header=not no_header, **same)
+        raise click.UsageError("--drop-missing and --impute exclude each other. Use one of them.")
+    names: str | tuple[str, ...] | None = columns
+    if columns is not None and columns != "numeric":
+        names = tuple(name.strip() for name in columns.split(","))
+    missing = "error"
+    if drop_missing:
+        missing = "drop"
+    elif impute:
+        missing = "impute"
+    return ReadOptions(columns=names, missing=missing, header=not no_header, **same)
 
 
 def make_focus(**options: Any) -> Focus | None:
-    """Make the Focus that the options describe; None where none was given."""
+    """Return a Focus with these options, or None if no option was passed."""
     from undistract.focus import Focus
 
-    given = {name: value for name, value in options.items() if value is not None}
-    return Focus(**given) if given else None
+    settings = {name: value for name, value in options.items() if value is not None}
+    if not settings:
+        return None
+    return Focus(**settings)
+
+
+def make_threshold(name: str, rate: float | None, rows_per_day: float | None) -> ThresholdRule:
+    """Return a threshold rule with these settings; those that were not passed have the defaults of the rule."""
+    from undistract.detect.registry import THRESHOLDS
+
+    rule = THRESHOLDS[name]
+    settings = {}
+    if rows_per_day is not None:
+        if "rows_per_day" not in signature(rule).parameters:
+            raise click.UsageError(f"--rows-per-day does not apply to --threshold {name}. Use it with alarm_budget.")
+        settings["rows_per_day"] = rows_per_day
+    if rate is None:
+        return rule(**settings)
+    return rule(rate, **settings)
 
 
 def make_cache(no_cache: bool) -> RowCache | None:
-    """Return where rows of videos are kept."""
-    from undistract.sets.cache import RowCache, cache_folder
+    """Return the cache for rows of videos, or None."""
+    from undistract.sources.cache import RowCache, cache_folder
 
-    return None if no_cache else RowCache(cache_folder())
+    if no_cache:
+        return None
+    return RowCache(cache_folder())

@@ -1,4 +1,4 @@
-"""`undistract relearn`: a model and what people said about its alarms make the next model."""
+"""`undistract relearn`: update a model with the feedback from a review."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pathlib import Path
 import click
 
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
+from undistract.cli.main import Command
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command, replaces="model")
 @options.file_argument("model")
 @click.option(
-    "--from", "reviews", required=True, multiple=True, metavar="REVIEW", help="A log of answers; may come again."
+    "--from", "reviews", required=True, multiple=True, metavar="REVIEW", help="A review file or database; repeatable."
 )
-@options.save_option("MODEL", help="Where the next model goes, such as street-2.focus.")
+@options.save_option("MODEL", help="The updated model to write, such as street-2.focus.")
 @click.pass_obj
-def relearn(talk: Talk, model: Path, reviews: tuple[str, ...], save: Path) -> None:
-    """Learn from what people answered in `undistract review`.
+def relearn(output: Output, model: Path, reviews: tuple[str, ...], save: Path) -> None:
+    """Update a model with the verdicts given in `undistract review`.
 
-    What they called familiar is ignored from now on, but never what a confirmed anomaly is seen by; a calm stretch is
-    one more set. The model is made anew of its training and of the answers that stand: to learn twice is to learn
-    once, and an answer that was taken back leaves no trace.
+    Deviations marked as false alarms are ignored in future, except along directions of a confirmed anomaly. A calm
+    stretch becomes one more group. The update starts from the original training data and uses all active verdicts:
+    running it twice gives the same model, and a withdrawn verdict has no effect.
 
     \b
     Examples:
@@ -31,25 +31,26 @@ def relearn(talk: Talk, model: Path, reviews: tuple[str, ...], save: Path) -> No
       undistract relearn street.focus --from monday.review --from tuesday.review --save street-2.focus
       undistract relearn street.focus --from postgresql+psycopg://me@host/review --save street-2.focus
     """  # noqa: D301
-    from undistract import workflow
+    from undistract import pipeline
+    from undistract.review.feedback import relearn as relearn_model
 
-    before = workflow.Model.load(model)
+    before = pipeline.Model.load(model)
     after = before
     for review in reviews:
-        after = workflow.relearn(after, review if "://" in review else Path(review))
-    from undistract.review.database import name_of  # SQLAlchemy is there, or the lines above have said so
+        after = relearn_model(after, review if "://" in review else Path(review))
+    from undistract.review.store import review_name
 
-    after.save(save, provenance={"model": str(model), "reviews": [name_of(one) for one in reviews]})
-    counts = after.summary()["lessons"]
-    said = ", ".join(f"{number} {answer}" for answer, number in counts.items() if number) or "nothing yet"
-    talk.say(f"People said: {said}.")
-    talk.say(after.focus.describe())
-    talk.say(f"Directions ignored: {before.focus.n_removed_} before, {after.focus.n_removed_} now.")
-    talk.say(f"Saved the model: {save}")
-    talk.give(
+    after.save(save, provenance={"model": str(model), "reviews": [review_name(review) for review in reviews]})
+    counts = after.summary()["feedback"]
+    verdicts = ", ".join(f"{number} {answer}" for answer, number in counts.items() if number) or "none yet"
+    output.print(f"Verdicts: {verdicts}.")
+    output.print(str(after.focus.summary(after.feature_names)))
+    output.print(f"Directions ignored: {before.focus.n_removed_} before, {after.focus.n_removed_} now.")
+    output.print(f"Saved the model: {save}")
+    output.print_json(
         {
             "model": save,
-            "lessons": counts,
+            "feedback": counts,
             "removed_before": before.focus.n_removed_,
             "removed": after.focus.n_removed_,
         }

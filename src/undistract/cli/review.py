@@ -1,4 +1,4 @@
-"""`undistract review`: alarms in the browser, and every answer kept."""
+"""`undistract review`: review alarms in the browser."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 import click
 
+from undistract._optional import import_optional
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
-from undistract.cli.web_door import door_options, make_door
-from undistract.extras import need
+from undistract.cli.main import Command
+from undistract.cli.output import Output
+from undistract.cli.serving import add_server_options, server_options
 
 
 @click.command(cls=Command)
 @options.file_argument("scores")
-@click.option("--with", "model", type=click.Path(path_type=Path), metavar="MODEL", help="The model, if it has moved.")
-@click.option("--data", multiple=True, metavar="PATH", help="Where the data is, if it has moved; may come again.")
-@click.option("--store", metavar="FILE|URL", help="Where answers are kept.  [default: beside the scores, .review]")
-@click.option("--no-browser", is_flag=True, help="Do not open a browser; open the address yourself.")
-@door_options(port=0)
+@options.moved_model_option
+@options.data_option
+@click.option("--store", metavar="FILE|URL", help="Where to store verdicts.  [default: next to the scores, .review]")
+@click.option("--no-browser", is_flag=True, help="Do not open a browser, only print the address.")
+@add_server_options(port=0)
 @options.no_cache_option
 @click.pass_obj
 def review(
-    talk: Talk,
+    output: Output,
     /,
     scores: Path,
     model: Path | None,
@@ -34,12 +34,12 @@ def review(
     store: str | None,
     no_browser: bool,
     no_cache: bool,
-    **place: Any,
+    **address: Any,
 ) -> None:
-    """Look at alarms in the browser, and say what to ignore.
+    """Review alarms in the browser and mark false alarms.
 
-    The strongest alarm comes first. Press f for familiar, a for an anomaly, u if you are unsure, ? for all keys. The
-    list is ranked anew after every answer. Answers are kept at once; several people can review together.
+    The strongest alarm comes first. Press f for a false alarm, a for an anomaly, u for unsure, ? for all keys. The list
+    is re-ranked after every verdict. Verdicts are saved immediately; several people can review together.
 
     \b
     Examples:
@@ -51,20 +51,23 @@ def review(
     Then:
       undistract relearn street.focus --from match.review --save street-2.focus
     """  # noqa: D301
-    door = make_door(talk, **place)
-    need("sqlalchemy", extra="web", to="Keeping a review")
-    from undistract.workflow.desk import Desk
+    server = server_options(output, **address)
+    import_optional("sqlalchemy", extra="web", to="Storing a review")
+    from undistract.review.session import ReviewSession
 
-    log = store if store is None or "://" in store else Path(store)
-    talk.detail(f"Reading the data of {scores}")
-    with Desk.open(scores, model=model, store=log, data=data, cache=options.make_cache(no_cache)) as desk:
+    log: str | Path | None = store
+    if store is not None and "://" not in store:
+        log = Path(store)
+    output.detail(f"Reading the data of {scores}")
+    with ReviewSession.open(scores, model=model, store=log, data=data, cache=options.make_cache(no_cache)) as session:
 
         def ready(url: str) -> None:
-            address = f"{url}?token={door.token}"
-            talk.say(f"Review {scores} at {address}")
-            talk.say(f"Answers are kept in {desk.where}. End with Ctrl-C.")
-            talk.give({"url": url, "address": address, "answers": desk.where, "open": desk.queue(0, 1)["open"]})
+            link = f"{url}?token={server.token}"
+            n_open = session.queue(0, 1)["open"]
+            output.print(f"Review {scores} at {link}")
+            output.print(f"Verdicts are stored in {session.where}. Stop with Ctrl-C.")
+            output.print_json({"url": url, "address": link, "answers": session.where, "open": n_open})
             if not no_browser:
-                Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+                Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
-        door.serve(talk, ready, desk=desk, model=desk.model)
+        server.serve(output, ready, session=session, model=session.model)

@@ -1,4 +1,4 @@
-"""`undistract score`: new data through a model, before and after what distracts is taken out."""
+"""`undistract score`: score new data with a model, before and after removing nuisance variation."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk, shell_path
+from undistract.cli.main import Command
+from undistract.cli.output import Output, shell_path
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-ALARMED = 3
+EXIT_ALARM = 3
 
 
 @click.command(cls=Command)
 @options.paths_argument
+@options.model_option
+@options.save_option("SCORES", help="The scores file to write, such as match.scores.")
+@click.option("--adapt", is_flag=True, help="Compare each row with the other rows of its own group.")
 @click.option(
-    "--with", "model", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="What was learned."
+    "--csv", "table", type=options.OutputPath(), metavar="FILE", help="Also write a .csv, .parquet or .npz file."
 )
-@options.save_option("SCORES", help="Where the scores go, such as match.scores.")
-@click.option("--adapt", is_flag=True, help="Judge each set by its own rows: what most of them do is usual.")
-@click.option("--csv", "table", type=options.Target(), metavar="FILE", help="Also as .csv, .parquet or .npz.")
-@click.option("--render", type=options.Target(), metavar="OUT.mp4", help="Draw the scores onto the clip.")
-@click.option("--fail-on-alarm", is_flag=True, help=f"Exit with {ALARMED} where anything alarms.")
+@click.option(
+    "--render", type=options.OutputPath(), metavar="OUT.mp4", help="Write a copy of the clip with its scores."
+)
+@click.option("--fail-on-alarm", is_flag=True, help=f"Exit with code {EXIT_ALARM} if there is an alarm.")
 @options.ignore_option
 @options.no_cache_option
 @options.cluster_option
@@ -45,9 +47,9 @@ def score(
     no_cache: bool,
     cluster: str | None,
 ) -> None:
-    """Score every row of new data, and say what alarms.
+    """Score every row of new data and list the alarms.
 
-    Data is read as the model says: the same features, columns and windows as those it learned from.
+    Data is read with the settings of the model: the same features, columns and windows.
 
     \b
     Examples:
@@ -56,28 +58,30 @@ def score(
       undistract score today/ --with street.focus --save today.scores --csv today.csv
       undistract score today.csv --with street.focus --save today.scores --fail-on-alarm || call-someone
     """  # noqa: D301
-    from undistract import workflow
+    from undistract import pipeline
 
-    talk: Talk = ctx.obj
-    learned = workflow.Model.load(model)
-    sets = workflow.read_sets(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
-    found = workflow.score(sets, learned, adapt=adapt, progress=talk.progress, cluster=cluster)
-    found = replace(found, model=str(model.resolve()))
-    found.save(save, provenance={"paths": list(paths), "model": str(model)})
-    summary = found.summary()
-    talk.show(_table(summary))
-    if found.threshold is None:
-        talk.say("Each set was judged by its own rows, so there is no threshold: look at the strongest rows.")
-    talk.say(f"Saved the scores: {save}")
+    output: Output = ctx.obj
+    learned = pipeline.Model.load(model)
+    groups = pipeline.read_sources(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
+    scored = pipeline.score(groups, learned, adapt=adapt, progress=output.progress, cluster=cluster)
+    scored = replace(scored, model=str(model.resolve()))
+    scored.save(save, provenance={"paths": list(paths), "model": str(model)})
+    summary = scored.summary()
+    output.print_table(_table(summary))
+    threshold = None
+    if scored.threshold is not None:
+        threshold = scored.threshold.value
+    else:
+        output.print("Each row was compared with its own group, so there is no threshold. Look at the highest scores.")
+    output.print(f"Saved the scores: {save}")
     if table is not None:
-        talk.say(f"Saved the table: {workflow.write_scores(found, table)}")
+        output.print(f"Saved the table: {pipeline.write_scores(scored, table)}")
     if render is not None:
-        talk.say(f"Saved the clip: {workflow.render(found, render)}")
-    talk.say(f"See it: undistract report {shell_path(save)} --save {shell_path(save.with_suffix('.html'))}")
-    threshold = None if found.threshold is None else found.threshold.value
-    talk.give({"scores": save, "threshold": threshold, "sets": summary, "table": table, "clip": render})
-    if fail_on_alarm and found.alarms():
-        ctx.exit(ALARMED)
+        output.print(f"Saved the clip: {pipeline.render(scored, render)}")
+    output.print(f"For a report: undistract report {shell_path(save)} --save {shell_path(save.with_suffix('.html'))}")
+    output.print_json({"scores": save, "threshold": threshold, "groups": summary, "table": table, "clip": render})
+    if fail_on_alarm and scored.alarms():
+        ctx.exit(EXIT_ALARM)
 
 
 def _table(summary: list[dict[str, Any]]) -> Table:
@@ -85,14 +89,27 @@ def _table(summary: list[dict[str, Any]]) -> Table:
     from rich.text import Text
 
     grid = Table()
-    grid.add_column("set", overflow="fold")
-    for heading in ("rows", "alarms\nbefore", "alarms\nafter", "strongest\nrow", "at", "score"):
+    grid.add_column("group", overflow="fold")
+    for heading in ("rows", "alarms\nbefore", "alarms\nafter", "strongest\nrow", "time", "score"):
         grid.add_column(heading, justify="right", no_wrap=True)
-    for one in summary:
-        strongest = one["strongest"] or {"row": "–", "time": None, "score": float("nan")}
-        time = strongest["time"]
-        at = f"{time:.2f}" if isinstance(time, float) else time or "–"
-        counts = ("–" if one[name] is None else str(one[name]) for name in ("alarms_before", "alarms_after"))
-        name = Text(one["set"])  # brackets in a name are no markup
-        grid.add_row(name, str(one["rows"]), *counts, str(strongest["row"]), at, f"{strongest['score']:.4g}")
+    for group in summary:
+        strongest = group["strongest"] or {"row": "–", "time": None, "score": float("nan")}
+        time = strongest["time"] or "–"
+        if isinstance(strongest["time"], float):
+            time = f"{strongest['time']:.2f}"
+        grid.add_row(
+            Text(group["set"]),  # as Text, so that brackets in a name are not read as markup
+            str(group["rows"]),
+            _count(group["alarms_before"]),
+            _count(group["alarms_after"]),
+            str(strongest["row"]),
+            time,
+            f"{strongest['score']:.4g}",
+        )
     return grid
+
+
+def _count(number: int | None) -> str:
+    if number is None:
+        return "–"
+    return str(number)

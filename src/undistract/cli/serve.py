@@ -1,4 +1,4 @@
-"""`undistract serve`: rows scored over HTTP."""
+"""`undistract serve`: score rows over HTTP."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from undistract.cli.commands import Command
+from undistract.cli.main import Command
 from undistract.cli.options import file_argument
-from undistract.cli.talk import Talk
-from undistract.cli.web_door import door_options, make_door
+from undistract.cli.output import Output
+from undistract.cli.serving import add_server_options, server_options
 
 
 @click.command(cls=Command)
 @file_argument("model")
-@door_options(port=8765)
+@add_server_options(port=8765)
 @click.pass_obj
-def serve(talk: Talk, /, model: Path, **place: Any) -> None:
+def serve(output: Output, /, model: Path, **address: Any) -> None:
     """Score rows over HTTP: POST /score; also /model, /health, /metrics and /openapi.json.
 
-    Every call needs the token. It is made up and printed unless you give one. Needs the extra web.
+    Every request needs the token. Without --token or --token-file, one is generated and printed. Needs the extra web.
 
     \b
     Examples:
@@ -33,14 +33,16 @@ def serve(talk: Talk, /, model: Path, **place: Any) -> None:
       curl http://127.0.0.1:8765/score -H "Authorization: Bearer $UNDISTRACT_TOKEN" \\
            -H "Content-Type: application/json" -d '{"rows": [[0.1, 0.2, 0.3]], "explain": true}'
     """  # noqa: D301
-    door = make_door(talk, **place)
-    from undistract import workflow
+    server = server_options(output, **address)
+    from undistract import pipeline
 
     def ready(url: str) -> None:
-        talk.say(f"Serving {model} at {url}")
-        if door.made_up:
-            talk.say(f"The token, for this time: {door.token}")
-        talk.say("Score rows: POST /score. End with Ctrl-C.")
-        talk.give({"url": url, "token": door.token if door.made_up else None, "model": model})
+        output.print(f"Serving {model} at {url}")
+        if server.token_is_generated:
+            output.print(f"Token for this session: {server.token}")
+        output.print("Score rows with POST /score. Stop with Ctrl-C.")
+        # A token from the user may be a lasting secret; only a generated one is printed.
+        generated = server.token if server.token_is_generated else None
+        output.print_json({"url": url, "token": generated, "model": model})
 
-    door.serve(talk, ready, model=workflow.Model.load(model))
+    server.serve(output, ready, model=pipeline.Model.load(model))

@@ -1,4 +1,4 @@
-"""`undistract transform`: rows without what distracts, for any other program."""
+"""`undistract transform`: write rows without nuisance variation, for other programs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from pathlib import Path
 import click
 
 from undistract.cli import options
-from undistract.cli.commands import Command
-from undistract.cli.talk import Talk
+from undistract.cli.main import Command
+from undistract.cli.output import Output
 
 
 @click.command(cls=Command, replaces="paths")
 @options.paths_argument
-@click.option(
-    "--with", "model", required=True, type=click.Path(path_type=Path), metavar="MODEL", help="What was learned."
-)
-@options.save_option("FILE.npy", help="Where the rows go, such as clean.npy.")
-@click.option(
-    "--dtype", type=click.Choice(["float32", "float64"]), help="Of what is written.  [default: as it is read]"
-)
-@click.option("--chunk-rows", type=click.IntRange(min=1), metavar="ROWS", help="Read so many rows at a time.")
+@options.model_option
+@options.save_option("FILE.npy", help="The array file to write, such as clean.npy.")
+@options.dtype_option
+@options.chunk_rows_option
 @options.ignore_option
 @options.no_cache_option
 @click.pass_context
@@ -34,11 +30,11 @@ def transform(
     ignore: tuple[str, ...],
     no_cache: bool,
 ) -> None:
-    """Write rows without what distracts, to be used by any other program.
+    """Write rows without nuisance variation, for other programs.
 
-    Data is read as the model says: the same features, columns and windows as those it learned from. What people taught
-    the model counts. Files may be larger than memory. The result is a numpy array, one row for each row that was read;
-    several sets follow one another (--json says where each begins). It is written whole or not at all.
+    Data is read with the settings of the model: the same features, columns and windows. The feedback in the model is
+    applied. Files may be larger than memory. The result is a numpy array with one row per input row; several groups
+    follow one another (--json lists the first row of each). The file is written atomically.
 
     \b
     Examples:
@@ -47,13 +43,21 @@ def transform(
       undistract transform match.mp4 --with street.focus --save match.npy
       undistract transform calm/ --with street.focus --save calm.npy --json
     """  # noqa: D301
-    from undistract import workflow
-    from undistract.workflow.transforming import spans
+    from undistract import pipeline
+    from undistract.pipeline.transforms import group_offsets
 
-    talk: Talk = ctx.obj
-    learned = workflow.Model.load(model)
-    sets = workflow.read_sets(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
-    found = workflow.transform(sets, learned, save, chunk_rows=chunk_rows, dtype=dtype, progress=talk.progress)
-    n_rows, n_columns = found.shape
-    talk.say(f"Saved {n_rows} rows of {n_columns} columns, of {learned.focus.n_features_in_} features: {save}")
-    talk.give({"saved": save, "rows": n_rows, "columns": n_columns, "dtype": str(found.dtype), "sets": spans(sets)})
+    output: Output = ctx.obj
+    learned = pipeline.Model.load(model)
+    groups = pipeline.read_sources(paths, learned.reading, ignore=ignore, cache=options.make_cache(no_cache))
+    array = pipeline.transform(groups, learned, save, chunk_rows=chunk_rows, dtype=dtype, progress=output.progress)
+    n_rows, n_columns = array.shape
+    output.print(f"Saved {n_rows} rows of {n_columns} columns, from {learned.focus.n_features_in_} features: {save}")
+    output.print_json(
+        {
+            "saved": save,
+            "rows": n_rows,
+            "columns": n_columns,
+            "dtype": str(array.dtype),
+            "groups": group_offsets(groups),
+        }
+    )

@@ -1,25 +1,32 @@
-"""Rows → scores → alarms."""
+"""Detectors, thresholds and alarms: rows → scores → alarms."""
 
-from undistract.detect.adapters import AdaptedDetector, detector
 from undistract.detect.alarms import Alarm, find_alarms
-from undistract.detect.budget import AlarmBudget
-from undistract.detect.calibration import Calibration, relative_to_set
-from undistract.detect.conformal import Conformal, MostSets, benjamini_hochberg
+from undistract.detect.base import Detector, Scores
+from undistract.detect.calibration import Calibration, cross_val_scores, relative_to_group
 from undistract.detect.density_ratio import DensityRatioDetector
 from undistract.detect.discriminative import DiscriminativeDetector
 from undistract.detect.explain import Explanation, explain
 from undistract.detect.focus_detector import FocusDetector
-from undistract.detect.focus_penalty import FocusPenalty
-from undistract.detect.held_out import held_out_scores
 from undistract.detect.mahalanobis import RidgeMahalanobis
+from undistract.detect.metrics import Quality, quality, quality_interval
 from undistract.detect.nearest import NearestDetector
-from undistract.detect.quality import Quality, quality, quality_interval
-from undistract.detect.scores import Detector, Scores
-from undistract.detect.sparse_combination import SparseCombinationDetector
-from undistract.detect.tail import Tail
-from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
+from undistract.detect.registry import DETECTORS, SAVEABLE_DETECTORS, THRESHOLDS, AdaptedDetector, as_detector
+from undistract.detect.sparse import SparseCombinationDetector
+from undistract.detect.tails import Tail
+from undistract.detect.thresholds import (
+    AlarmBudget,
+    Conformal,
+    GroupQuantile,
+    Quantile,
+    Threshold,
+    ThresholdRule,
+    benjamini_hochberg,
+)
 
 __all__ = [
+    "DETECTORS",
+    "SAVEABLE_DETECTORS",
+    "THRESHOLDS",
     "AdaptedDetector",
     "Alarm",
     "AlarmBudget",
@@ -30,8 +37,7 @@ __all__ = [
     "DiscriminativeDetector",
     "Explanation",
     "FocusDetector",
-    "FocusPenalty",
-    "MostSets",
+    "GroupQuantile",
     "NearestDetector",
     "Quality",
     "Quantile",
@@ -41,12 +47,12 @@ __all__ = [
     "Tail",
     "Threshold",
     "ThresholdRule",
+    "as_detector",
     "benjamini_hochberg",
-    "detector",
+    "cross_val_scores",
     "explain",
     "find_alarms",
-    "held_out_scores",
     "quality",
     "quality_interval",
-    "relative_to_set",
+    "relative_to_group",
 ]

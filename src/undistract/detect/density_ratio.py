@@ -1,9 +1,9 @@
-"""Density ratio by the logistic odds: how much likelier a row is here than in a reference.
+"""Density-ratio detector: the odds of a row under a logistic regression against reference rows.
 
     score = σ(vᵀ[1; x]) / (1 - σ(vᵀ[1; x])) = exp(vᵀ[1; x])
 
-with v of a ridge logistic regression, the rows in question against the reference rows, both classes weighing
-the same.
+v are the coefficients of a ridge logistic regression of the current rows against the reference rows; both classes have
+the same total weight.
 """
 
 from __future__ import annotations
@@ -15,17 +15,31 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from undistract.attempt import all_or_nothing
-from undistract.detect.logistic import newton, with_one
-from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_number, checked_rows
+from undistract._arrays import check_number
+from undistract._rollback import restores_on_error
+from undistract._schema import array, saveable
+from undistract.detect._logistic import add_intercept, newton
+from undistract.detect.base import (
+    COMMON_FIELDS,
+    MAX_ABS,
+    MIN_RIDGE,
+    CommonScaler,
+    Rows,
+    check_widths,
+    validate_rows,
+)
 from undistract.errors import InputError
 
 
+@saveable(
+    {**COMMON_FIELDS, "_coefficients": array("c", low=-MAX_ABS, high=MAX_ABS)},
+    validate=lambda detector: check_widths(detector, len(detector._coefficients) - 1),
+)
 class DensityRatioDetector(BaseEstimator):  # type: ignore[misc]
-    """Scores rows by the odds of a logistic regression that tells them from reference (normal) rows.
+    """Score rows by the odds of a logistic regression that separates them from reference (normal) rows.
 
-    It sees what most of the rows in question share and the reference lacks: a shift of the mean, not a lone
-    outlier. Once fitted, the odds are one function of a row, the same in any batch.
+    It detects a difference that most current rows share, such as a shift of the mean, not a single outlier. Once
+    fitted, the score of a row does not depend on the other rows of its batch.
 
     Parameters
     ----------
@@ -37,7 +51,7 @@ class DensityRatioDetector(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     scores_ : ndarray of shape (n,)
-        The odds of the fitted rows, reference rows among them where a share was given. High is strange.
+        The odds of the fitted rows, including the reference rows if `reference` is a share. High is anomalous.
 
     Examples
     --------
@@ -50,32 +64,36 @@ class DensityRatioDetector(BaseEstimator):  # type: ignore[misc]
         self.reference = reference
         self.ridge = ridge
 
-    @all_or_nothing
+    @restores_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Tell the rows X (n, d) from the reference; `y` is ignored."""
-        X = checked_rows(self, X, reset=True)
-        check_number("ridge", self.ridge, least=LEAST_RIDGE, whole=False)
+        """Fit the regression of the rows X (n, d) against the reference; `y` is ignored."""
+        X = validate_rows(self, X, reset=True)
+        check_number("ridge", self.ridge, least=MIN_RIDGE, whole=False)
         if isinstance(self.reference, int | float):
-            n_reference = round(self.reference * len(X)) if 0 < self.reference < 1 else 0
+            n_reference = 0
+            if 0 < self.reference < 1:
+                n_reference = round(self.reference * len(X))
             if n_reference in (0, len(X)):
                 raise InputError(
-                    f"reference={self.reference!r} of {len(X)} rows leaves none on one side. "
-                    "Give a share between 0 and 1, or the reference rows themselves."
+                    f"reference must be a share between 0 and 1 that leaves rows on both sides, or an array of rows, "
+                    f"got {self.reference!r} for {len(X)} rows."
                 )
-            reference, present = X[:n_reference], X[n_reference:]
+            reference = X[:n_reference]
+            current = X[n_reference:]
         else:
-            reference, present = checked_rows(self, self.reference, reset=False), X
-        both = np.concatenate([reference, present])
-        self._standard = Standard.of(both)
-        self._coefficients = newton(with_one(self._standard(both)), len(present), self.ridge)
+            reference = validate_rows(self, self.reference, reset=False)
+            current = X
+        both = np.concatenate([reference, current])
+        self._standard = CommonScaler.of(both)
+        self._coefficients = newton(add_intercept(self._standard(both)), len(current), self.ridge)
         self.scores_ = self._odds(X)
         return self
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """Score rows X (n, d) by the fitted odds."""
         check_is_fitted(self)
-        return self._odds(checked_rows(self, X, reset=False))
+        return self._odds(validate_rows(self, X, reset=False))
 
     def _odds(self, X: Rows) -> Rows:
-        # e^709 is the largest power that is still finite.
-        return np.exp(np.clip(with_one(self._standard(X)) @ self._coefficients, -700, 700))
+        # exp(709) is the largest finite power.
+        return np.exp(np.clip(add_intercept(self._standard(X)) @ self._coefficients, -700, 700))

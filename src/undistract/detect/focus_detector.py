@@ -1,81 +1,134 @@
-"""From sets to alarms in one estimator: what to ignore, what is strange, and from where on somebody is called.
+"""FocusDetector: Focus, a detector and a calibrated alarm threshold as one estimator.
 
-sets ─► focus ─► detector ─► scores of held-out sets ─► threshold
-rows ─► focus ─► detector ─► scores ──────────────────► alarms
+groups ─► focus ─► detector ─► scores of held-out groups ─► threshold
+rows   ─► focus ─► detector ─► scores ────────────────────► alarms
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from undistract.algebra.set_labels import number_sets
-from undistract.attempt import as_before_if_it_fails
-from undistract.detect.adapters import detector as as_detector
-from undistract.detect.calibration import Rows
-from undistract.detect.held_out import calibrated, held_out_scores
-from undistract.detect.judges_rows import JudgesRows
-from undistract.detect.sample import samples_for
-from undistract.detect.thresholds import Quantile, ThresholdRule
-from undistract.errors import EvidenceWarning, InputError, NoSetsWarning
-from undistract.progress import watched
-from undistract.sets.feature_set import FeatureSet, listed_sets
+from undistract._progress import track
+from undistract._rollback import restore_on_error
+from undistract._schema import anything, array, instance_of, number, optional, require, saveable
+from undistract.algebra.groups import number_groups
+from undistract.detect.alarms import Alarm, find_alarms
+from undistract.detect.base import Detector, Rows, Scores, flip_sign
+from undistract.detect.calibration import fit_detector_and_threshold, split_groups
+from undistract.detect.registry import as_detector
+from undistract.detect.reservoir import make_samplers
+from undistract.detect.thresholds import Quantile, Threshold, ThresholdRule
+from undistract.errors import EvidenceWarning, InputError, NoGroupsWarning
+from undistract.focus import Focus
+from undistract.sources.source import Source, as_source_list
+
+DEFAULT_DETECTOR = "nearest"
 
 
-class FocusDetector(JudgesRows, OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Learn from sets of normal rows what to ignore, how to score, and when to alarm.
+def _encode(model: FocusDetector) -> dict[str, Any]:
+    reference = getattr(model, "known_", None)
+    if reference is None:
+        return {"known": None, "known_counts": None}
+    counts = np.array([len(rows) for rows in reference], dtype=np.int64)
+    return {"known": np.concatenate(reference).astype(np.float64), "known_counts": counts}
+
+
+def _decode(fields: dict[str, Any]) -> dict[str, Any]:
+    rows = fields["known"]
+    counts = fields["known_counts"]
+    if rows is None:
+        return {}
+    require(counts is not None and counts.sum() == len(rows), "its known rows are not those of its groups")
+    return {"known_": np.split(rows, np.cumsum(counts)[:-1])}
+
+
+def _validate(model: FocusDetector) -> None:
+    require(model.focus_.n_features_in_ == model.n_features_in_, "its focus has other features")
+    require(isinstance(model.adapt, bool), "adapt is neither True nor False")
+    reference = getattr(model, "known_", [])
+    require(all(rows.shape[1] == model.n_features_in_ for rows in reference), "its known rows have other features")
+    if not model.adapt:
+        n_out = model.focus_.projection_.n_out
+        n_in = getattr(model.detector_, "n_features_in_", None)
+        require(n_in == n_out, f"its detector does not have {n_out} features")
+
+
+@saveable(
+    {
+        "focus_": instance_of(Focus),
+        "detector_": anything,
+        "threshold_": instance_of(Threshold),
+        "offset_": number(infinite=True),
+        "scores_": array("n", nan=True),
+        "known": optional(array("k", "d")),
+        "known_counts": optional(array("M", dtype=np.int64, low=1, high=2**53)),
+    },
+    validate=_validate,
+    encode=_encode,
+    decode=_decode,
+)
+class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Detect anomalies in grouped data: remove nuisance variation, score rows, raise alarms.
+
+    Fitted on groups of normal rows. Focus finds the directions to ignore, the detector scores rows in the projected
+    features, and the threshold is calibrated on held-out groups.
 
     Parameters
     ----------
-    focus : transformer
-        A `Focus`, or any transformer whose ``fit`` takes ``sets``.
-    detector : str or object, default="nearest"
-        Anything that `undistract.detect.detector` takes.
+    focus : transformer, optional
+        Any transformer whose ``fit`` takes ``groups``. By default ``Focus()``.
+    detector : str or object, optional
+        Anything that `undistract.detect.as_detector` accepts. By default ``"nearest"``.
     threshold : rule or float, optional
-        How the threshold comes from held-out normal sets: `Quantile`, `Conformal`, `MostSets`, `Tail` or `AlarmBudget`;
-        a number is the rate of a `Quantile`. By default one row in a hundred of a normal set may alarm.
+        The rule that computes the threshold from held-out normal groups: `Quantile`, `Conformal`, `GroupQuantile`,
+        `Tail` or `AlarmBudget`; a number is the rate of a `Quantile`. By default one row in a hundred of a normal group
+        may raise an alarm.
     n_folds : int, default=5
-        Sets are held out in so many folds to calibrate the threshold: focus and detector never see what they calibrate
-        on.
+        Number of folds of groups that are held out to calibrate the threshold: the groups of a fold are scored by a
+        focus and a detector that were fitted without them.
     adapt : bool, default=False
-        False, novelty: the detector is fitted once, on the normal rows. True, as in the paper: it is fitted on the very
-        rows that are scored, so that the context of the test set defines what is normal there.
+        False (novelty detection): the detector is fitted once, on the normal rows. True (as in the paper): it is
+        fitted on the rows that are scored, so that their own context defines what is normal.
 
     Attributes
     ----------
     focus_, detector_ : fitted parts (`detector_` is unfitted with ``adapt=True``)
     threshold_ : Threshold
-        What is promised, and on what evidence.
+        The threshold with its rate, guarantee and evidence.
     offset_ : float
         Minus the threshold's value: `decision_function` is ``score_samples - offset_``.
     scores_ : (n,) array
-        Anomaly scores of the rows it was fitted on, each by a model that never saw its set.
+        Anomaly scores of the fitted rows, each by a model that was fitted without its group.
 
     Examples
     --------
-    >>> from undistract import Focus
     >>> rng = np.random.default_rng(0)
     >>> days = np.repeat(np.arange(20), 60)
     >>> light = np.linspace(-30, 30, 8)
     >>> X = rng.normal(size=(20, 8))[days] + rng.normal(size=(1200, 8)) + rng.normal(size=(1200, 1)) * light
-    >>> watch = FocusDetector(Focus()).fit(X, sets=days)
+    >>> detector = FocusDetector().fit(X, groups=days)
     >>> event = X[:1] + [0, 0, 0, 9, 9, 0, 0, 0]
-    >>> watch.predict(np.vstack([X[:3], event]))
+    >>> today = np.vstack([X[:3], event])
+    >>> detector.predict(today)
     array([ 1,  1,  1, -1])
+    >>> print(detector.find_alarms(today)[0])
+    row 3, score 10.9 (threshold 3.71)
     """
 
-    __metadata_request__fit = {"sets": True}  # noqa: RUF012
+    # Request `groups` by default under metadata routing.
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012
 
     def __init__(
         self,
-        focus: Any,
-        detector: Any = "nearest",
+        focus: Any = None,
+        detector: Any = None,
         threshold: ThresholdRule | float | None = None,
         *,
         n_folds: int = 5,
@@ -87,153 +140,209 @@ class FocusDetector(JudgesRows, OutlierMixin, BaseEstimator):  # type: ignore[mi
         self.n_folds = n_folds
         self.adapt = adapt
 
-    def fit(self, X: Any, y: Any = None, *, sets: Any = None) -> Self:
-        """Learn from normal rows.
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
+        """Fit focus, detector and threshold on normal rows.
 
         Parameters
         ----------
         X : (n, d) array or data frame
         y : ignored
-        sets : (n,) sequence of hashables
-            Which set each row belongs to. Without it nothing is ignored (with a warning), and consecutive stretches of
-            rows stand in for sets when the threshold is calibrated.
+        groups : (n,) sequence of hashables
+            The group of each row. Without it, no direction is ignored (with a warning), and blocks of consecutive rows
+            replace the groups in the calibration of the threshold.
         """
-        with as_before_if_it_fails(self):
+        with restore_on_error(self):
             rule = self._rule()
             rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-            self.__dict__.pop("known_", None)  # rows of an earlier `fit_sets`
-            sets = list(sets) if isinstance(sets, Iterator) else sets  # they are asked for again
-            codes = None if sets is None else number_sets(sets, len(rows))[1]
-            focus = clone(self.focus)
-            self.focus_ = focus.fit(rows) if sets is None else focus.fit(rows, sets=sets)
-            self.detector_ = as_detector(clone(self.detector, safe=False))
-            if not self.adapt:
-                self.detector_.fit(self.focus_.transform(rows))
-            stretches = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows) if codes is None else codes
-            members = np.split(np.argsort(stretches, kind="stable"), np.cumsum(np.bincount(stretches))[:-1])
-            # Sets are dealt by the places of their rows, so that each is still called by its name.
-            held_out = held_out_scores(
-                self._learn_without(rows.astype(np.float64, copy=False), sets),
-                [one[:, None] for one in members],
-                n_folds=self.n_folds,
-            )
+            self.__dict__.pop("known_", None)  # rows of an earlier `fit_groups`
+            if isinstance(groups, Iterator):
+                groups = list(groups)  # labels are read more than once
+            if groups is None:
+                codes = np.arange(len(rows)) * min(self.n_folds, len(rows)) // len(rows)  # consecutive blocks
+            else:
+                codes = number_groups(groups, len(rows))[1]
+            self.focus_, self.detector_ = self._fit_parts(rows, groups)
+            members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+            held_out = self._cross_validate(rows.astype(np.float64, copy=False), groups, members)
             self.scores_ = np.empty(len(rows))
-            for one, found in zip(members, held_out, strict=True):
-                self.scores_[one] = found
+            for indices, scores in zip(members, held_out, strict=True):
+                self.scores_[indices] = scores
             self.threshold_ = rule(held_out)
             self.offset_ = -self.threshold_.value
         return self
 
-    def fit_sets(
-        self, sets: Iterable[FeatureSet], *, n_known: int = 3000, seed: int = 0, progress: bool | None = False
+    def fit_groups(
+        self, groups: Iterable[Source], *, n_known: int = 3000, seed: int = 0, progress: bool | None = False
     ) -> Self:
-        """Learn from sets one by one, in flat memory.
+        """Fit on sources one by one, in constant memory.
 
-        Every row teaches what to ignore. The detector and the threshold know a sample of each set; when the threshold
-        is calibrated, the detector has not seen the held-out sets, but what to ignore was learned from all of them.
+        Focus is fitted on every row. The detector and the threshold are fitted on a sample of each source. For the
+        calibration the detector is fitted without the held-out sources, but the focus is the one fitted on all.
 
         Parameters
         ----------
-        sets : iterable of FeatureSet
+        groups : iterable of Source
             Each is read once.
         n_known : int
-            How many rows the sample holds at most, shared equally by the sets.
+            Maximum number of rows in the sample, divided equally between the sources.
         seed : int
-            Of the sample.
+            Seed of the sample.
         progress : bool or None
-            True shows on a terminal how many sets are done, None only when it takes long.
+            Show a progress bar on a terminal: True always, None only for long runs.
 
         Examples
         --------
-        >>> from undistract import FeatureSet, Focus
+        >>> from undistract import Focus, Source
         >>> rng = np.random.default_rng(0)
         >>> light = np.linspace(-30, 30, 8)
         >>> days = [
-        ...     FeatureSet(day, rng.normal(size=8) + rng.normal(size=(60, 8)) + rng.normal(size=(60, 1)) * light)
+        ...     Source(day, rng.normal(size=8) + rng.normal(size=(60, 8)) + rng.normal(size=(60, 1)) * light)
         ...     for day in range(20)
         ... ]
-        >>> watch = FocusDetector(Focus()).fit_sets(days, n_known=600)
-        >>> watch.focus_.n_removed_, len(watch.scores_)
+        >>> detector = FocusDetector().fit_groups(days, n_known=600)
+        >>> detector.focus_.n_removed_, len(detector.scores_)
         (1, 600)
         """
-        every = listed_sets(sets)
-        samples = list(map(samples_for(len(every), n_known, seed), range(len(every))))
-        sampled = (sample.watch(one) for sample, one in zip(samples, every, strict=True))
-        focus = clone(self.focus).fit_sets(watched(sampled, total=len(every), what="Learning sets", progress=progress))
-        return self._settle(focus, [sample.rows for sample in samples])
+        sources = as_source_list(groups)
+        make_sample = make_samplers(len(sources), n_known, seed)
+        samples = [make_sample(number) for number in range(len(sources))]
+        sampled = (sample.watch(source) for sample, source in zip(samples, sources, strict=True))
+        tracked = track(sampled, total=len(sources), what="Learning groups", progress=progress)
+        focus = self._new_focus().fit_groups(tracked)
+        return self._fit_detector(focus, [sample.rows for sample in samples])
 
-    def with_focus(self, focus: Any, known: list[Rows] | None = None, *, calibrate: bool = True) -> FocusDetector:
-        """Return the same with another fitted focus: the detector and the threshold are fitted anew on known rows.
+    def with_focus(self, focus: Any, reference: list[Rows] | None = None, *, calibrate: bool = True) -> FocusDetector:
+        """Return a copy with another fitted focus; detector and threshold are refitted on normal reference rows.
 
         Parameters
         ----------
         focus : fitted transformer
-        known : list of (n_m, d) arrays, optional
-            Normal rows, set by set; by default those that were kept by `fit_sets`.
+        reference : list of (n_m, d) arrays, optional
+            Normal rows, one array per group; by default the sample that `fit_groups` stored.
         calibrate : bool
-            False: the threshold stays as it is, which is several times as fast. Scores are the same; when to alarm is
-            then only about right.
+            False keeps the threshold, which is several times faster. Scores are the same; the threshold is then only
+            approximate.
 
         Examples
         --------
-        >>> from undistract import FeatureSet, Focus
+        >>> from undistract import Focus, Source
         >>> rng = np.random.default_rng(0)
-        >>> days = [FeatureSet(day, rng.normal(size=4) + rng.normal(size=(60, 4))) for day in range(9)]
-        >>> watch = FocusDetector(Focus()).fit_sets(days)
-        >>> careful = watch.with_focus(Focus(n_remove=1).fit_moments(watch.focus_.moments_))
+        >>> days = [Source(day, rng.normal(size=4) + rng.normal(size=(60, 4))) for day in range(9)]
+        >>> detector = FocusDetector().fit_groups(days)
+        >>> careful = detector.with_focus(Focus(n_remove=1).fit_moments(detector.focus_.moments_))
         >>> careful.focus_.n_removed_, careful.detector_.n_features_in_
         (1, 3)
         """
-        known = getattr(self, "known_", None) if known is None else known
-        if known is None:
-            raise InputError("No normal rows were kept to compare with. Fit with fit_sets, or hand the known rows too.")
-        made: FocusDetector = clone(self)
+        if reference is None:
+            reference = getattr(self, "known_", None)
+        if reference is None:
+            raise InputError("No normal rows are stored to compare with. Fit with fit_groups, or pass reference.")
+        updated: FocusDetector = clone(self)
         if calibrate:
-            return made._settle(focus, known)
-        made.__dict__.update(self.__dict__, focus_=focus, known_=known)
+            return updated._fit_detector(focus, reference)
+        updated.__dict__.update(self.__dict__, focus_=focus, known_=reference)
         if not self.adapt:
-            fresh = as_detector(clone(self.detector, safe=False))
-            made.detector_ = fresh.fit(np.concatenate([focus.transform(rows) for rows in known]))
-        return made
+            projected = np.concatenate([focus.transform(rows) for rows in reference])
+            updated.detector_ = self._new_detector().fit(projected)
+        return updated
 
-    def _settle(self, focus: Any, known: list[Rows]) -> Self:
-        """Fit the detector and the threshold behind a fitted focus."""
-        with as_before_if_it_fails(self):
-            self.focus_, self.known_, self.n_features_in_ = focus, known, focus.n_features_in_
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier `fit`
-            projected = [focus.transform(rows) for rows in known]
-            self.detector_, self.threshold_, held_out = calibrated(
-                self.detector, self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
+    def anomaly_score(self, X: Any) -> NDArray[np.float64]:
+        """Score rows X (n, d): high is anomalous."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._score_rows(self.focus_, self.detector_, rows)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Score rows as scikit-learn does: low is anomalous."""
+        return flip_sign(self.anomaly_score(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the distance of each score to the threshold; negative rows raise alarms."""
+        scores = self.score_samples(X)
+        if not np.isfinite(self.offset_):
+            raise InputError(
+                f"{self.threshold_.rule} has no fixed value for a single row with {self.threshold_.n_groups} groups. "
+                "Use predict or p_values on complete groups, or a Quantile."
+            )
+        return scores - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return -1 for rows that raise alarms and 1 for the others; for group-wise rules X is one group."""
+        scores = self.anomaly_score(X)
+        return np.where(self.threshold_.alarms(scores), -1, 1)
+
+    def p_values(self, X: Any) -> NDArray[np.float64]:
+        """Return the p-value of each row: how often held-out normal groups score at least as high."""
+        scores = self.anomaly_score(X)
+        return self.threshold_.p_values(scores)
+
+    def find_alarms(
+        self, X: Any, *, name: Hashable = "rows", times: Any = None, gap: int = 0, gap_seconds: float | None = None
+    ) -> list[Alarm]:
+        """Score the rows of one source and join them into alarms, highest score first."""
+        scores = Scores(name, self.anomaly_score(X), times)
+        return find_alarms(scores, self.threshold_, gap=gap, gap_seconds=gap_seconds)
+
+    def _new_focus(self) -> Any:
+        return Focus() if self.focus is None else clone(self.focus)
+
+    def _new_detector(self) -> Detector:
+        detector = DEFAULT_DETECTOR if self.detector is None else self.detector
+        return as_detector(clone(detector, safe=False))
+
+    def _rule(self) -> ThresholdRule:
+        if self.threshold is None:
+            return Quantile()
+        if callable(self.threshold):
+            return self.threshold
+        return Quantile(self.threshold)
+
+    def _fit_parts(self, rows: Rows, groups: Any) -> tuple[Any, Detector]:
+        """Fit a new focus and a new detector."""
+        focus = self._new_focus()
+        focus = focus.fit(rows) if groups is None else focus.fit(rows, groups=groups)
+        detector = self._new_detector()
+        if not self.adapt:
+            detector.fit(focus.transform(rows))
+        return focus, detector
+
+    def _cross_validate(self, rows: Rows, groups: Any, members: list[NDArray[np.intp]]) -> list[Rows]:
+        """Score the rows of each group, given by their indices, with a focus and a detector fitted without it."""
+        labels = groups
+        if groups is not None and not hasattr(groups, "__array__"):
+            labels = np.fromiter(groups, object)
+        scores: list[Rows] = [np.empty(0)] * len(members)
+        for train, held_out in split_groups(len(members), self.n_folds):
+            indices = np.concatenate([members[group] for group in train])
+            train_labels = None
+            if labels is not None and len(train) > 1:  # a single group has no evidence about directions to ignore
+                train_labels = np.asarray(labels)[indices]
+            with warnings.catch_warnings():
+                # These warnings were already raised by the fit on all groups.
+                warnings.simplefilter("ignore", EvidenceWarning)
+                warnings.simplefilter("ignore", NoGroupsWarning)
+                focus, detector = self._fit_parts(rows[indices], train_labels)
+            for group in held_out:
+                scores[group] = self._score_rows(focus, detector, rows[members[group]])
+        return scores
+
+    def _fit_detector(self, focus: Any, reference: list[Rows]) -> Self:
+        """Fit the detector and the threshold on reference rows, with a fitted focus."""
+        with restore_on_error(self):
+            self.focus_ = focus
+            self.known_ = reference
+            self.n_features_in_ = focus.n_features_in_
+            self.__dict__.pop("feature_names_in_", None)  # left over from an earlier `fit`
+            projected = [focus.transform(rows) for rows in reference]
+            self.detector_, self.threshold_, held_out = fit_detector_and_threshold(
+                self._new_detector(), self._rule(), projected, n_folds=self.n_folds, adapt=self.adapt
             )
             self.scores_ = np.concatenate(held_out)
             self.offset_ = -self.threshold_.value
         return self
 
-    def _rule(self) -> ThresholdRule:
-        if not callable(self.threshold):
-            return Quantile() if self.threshold is None else Quantile(self.threshold)
-        return self.threshold
-
-    def _learn_without(self, rows: Rows, sets: Any) -> Callable[[list[Rows]], Callable[[Rows], Any]]:
-        """Return what learns from some of the sets, given as the places of their rows, for `held_out_scores`."""
-        labels = sets if hasattr(sets, "__array__") or sets is None else np.fromiter(sets, object)
-
-        def learn(train: list[Rows]) -> Callable[[Rows], Any]:
-            some = _places(train)
-            focus, scorer = clone(self.focus), as_detector(clone(self.detector, safe=False))
-            with warnings.catch_warnings():
-                # What speaks against the evidence was said when all sets were learned.
-                warnings.simplefilter("ignore", EvidenceWarning)
-                warnings.simplefilter("ignore", NoSetsWarning)
-                # One set that is left cannot say what to ignore.
-                several = labels is not None and len(train) > 1
-                focus = focus.fit(rows[some], sets=np.asarray(labels)[some]) if several else focus.fit(rows[some])
-            if not self.adapt:
-                scorer.fit(focus.transform(rows[some]))
-            return lambda held_out: self._scored(focus, scorer, rows[_places([held_out])])
-
-        return learn
-
-
-def _places(pieces: list[Rows]) -> NDArray[np.intp]:
-    return np.concatenate(pieces)[:, 0].astype(np.intp)
+    def _score_rows(self, focus: Any, detector: Detector, rows: Rows) -> Rows:
+        projected = focus.transform(rows)
+        if self.adapt:
+            return clone(detector, safe=False).fit(projected).scores_  # type: ignore[no-any-return]
+        return detector.anomaly_score(projected)

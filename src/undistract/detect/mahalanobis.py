@@ -1,9 +1,9 @@
-"""The limit of the discriminative detector for ever more shuffles, in closed form.
+"""Ridge Mahalanobis distance: the limit of the discriminative detector for many shuffles, in closed form.
 
     score = (x - μ)ᵀ (Σ + τI)⁻¹ (x - μ),     τ = 2ρ/m,  m = w(n - w)/n
 
-To first order a window of w rows is told from the n - w others by (Σ + τI)⁻¹ (its mean - their mean); a row
-of the window moves that mean, and is seen, in proportion to this distance.
+To first order the regression separates a window of w rows from the n - w others by (Σ + τI)⁻¹ (its mean - their mean).
+A row of the window shifts that mean, and so raises its own probability, in proportion to this distance.
 """
 
 from __future__ import annotations
@@ -15,29 +15,49 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from undistract.attempt import all_or_nothing
-from undistract.detect.rows import LEAST_RIDGE, Rows, Standard, check_number, checked_rows
+from undistract._arrays import check_number
+from undistract._rollback import restores_on_error
+from undistract._schema import UNIT, array, number, saveable
+from undistract.detect.base import (
+    COMMON_FIELDS,
+    MAX_ABS,
+    MIN_RIDGE,
+    CommonScaler,
+    Rows,
+    check_widths,
+    validate_rows,
+)
 
 
+@saveable(
+    {
+        **COMMON_FIELDS,
+        "mean_": array("d", low=-MAX_ABS, high=MAX_ABS),
+        "directions_": array("d", "r", low=-UNIT, high=UNIT),
+        "variances_": array("r", low=0),
+        "floor_": number(1e-50),
+    },
+    validate=lambda detector: check_widths(detector, len(detector.mean_)),
+)
 class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
-    """Scores rows by their squared distance from the mean, in units of how the fitted rows vary.
+    """Score rows by their squared Mahalanobis distance from the mean, with a ridge on the covariance.
 
-    Rank agreement with `DiscriminativeDetector` (same ridge and window) grows with its shuffles; here no
-    chance is left, and nothing to fit but a covariance. With more features than rows nothing d × d is formed.
+    The ranks of `DiscriminativeDetector` (same ridge and window) approach these as its number of shuffles grows; this
+    detector has no randomness and fits only a covariance. With more features than rows no d × d array is formed.
 
     Parameters
     ----------
     ridge : float, default=0.1
         ρ of the logistic regression whose limit this is.
     window : int, default=100
-        w, the positive rows of one of its fits; never taken as more than half the rows.
+        w, the number of positive rows of one of its fits; at most half the rows are used.
     standardise : bool, default=True
-        Scale the rows, all features alike, to mean variance one first, because ρ depends on the scale.
+        First scale the rows, with one factor for all features, to mean variance one, because ρ depends on the scale.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n,)
-        The scores of the fitted rows. High is strange.
+        The scores of the fitted rows. High is anomalous.
     mean_ : ndarray of shape (d,)
         μ, of the standardised rows.
     directions_ : ndarray of shape (d, r)
@@ -45,7 +65,7 @@ class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
     variances_ : ndarray of shape (r,)
         The eigenvalues of Σ.
     floor_ : float
-        τ, the variance that every direction is granted.
+        τ, the ridge added to the variance of every direction.
 
     Examples
     --------
@@ -59,16 +79,16 @@ class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
         self.window = window
         self.standardise = standardise
 
-    @all_or_nothing
+    @restores_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn mean and covariance of the rows X (n, d); `y` is ignored."""
-        X = checked_rows(self, X, reset=True)
-        check_number("ridge", self.ridge, least=LEAST_RIDGE, whole=False)
+        """Fit mean and covariance of the rows X (n, d); `y` is ignored."""
+        X = validate_rows(self, X, reset=True)
+        check_number("ridge", self.ridge, least=MIN_RIDGE, whole=False)
         check_number("window", self.window, least=1)
         n_rows, n_features = X.shape
         window = min(self.window, n_rows / 2)
         self.floor_ = 2 * self.ridge / (window * (n_rows - window) / n_rows)
-        self._standard = Standard.of(X) if self.standardise else Standard.none(X)
+        self._standard = CommonScaler.of(X) if self.standardise else CommonScaler.none(X)
         rows = self._standard(X)
         self.mean_ = rows.mean(axis=0)
         centred = rows - self.mean_
@@ -76,8 +96,9 @@ class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
             variances, self.directions_ = np.linalg.eigh(centred.T @ centred / n_rows)
         else:
             _, lengths, directions = np.linalg.svd(centred, full_matrices=False)
-            variances, self.directions_ = np.square(lengths) / n_rows, directions.T
-        # Rounding can leave -1e-17 here; a variance is never negative.
+            variances = np.square(lengths) / n_rows
+            self.directions_ = directions.T
+        # Rounding can produce values such as -1e-17.
         self.variances_ = np.maximum(variances, 0)
         self.scores_ = self._distance(centred)
         return self
@@ -85,24 +106,25 @@ class RidgeMahalanobis(BaseEstimator):  # type: ignore[misc]
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """Score rows X (n, d)."""
         check_is_fitted(self)
-        return self._distance(self._standard(checked_rows(self, X, reset=False)) - self.mean_)
+        return self._distance(self._standard(validate_rows(self, X, reset=False)) - self.mean_)
 
-    def parts(self, X: Any, own: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
-        """Take scores apart: the step from the mean and what weighs it, both (n, 1, d), in the units of X.
+    def decompose(self, X: Any, self_index: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
+        """Decompose scores: the displacement from the mean and its dual vector, both (n, 1, d), in the units of X.
 
-        A score is the sum over features of their products, so `explain` can say what each feature carried. Whether
-        rows are new or fitted (`own`) makes no difference here.
+        A score is the sum over features of their products, so `explain` can compute the contribution of each feature.
+        `self_index` (indices of fitted rows) is not used here.
         """
         check_is_fitted(self)
-        centred = self._standard(checked_rows(self, X, reset=False)) - self.mean_
-        readings = centred @ self.directions_  # (n, r)
-        rest = centred - readings @ self.directions_.T
-        weighed = (readings / (self.variances_ + self.floor_)) @ self.directions_.T + rest / self.floor_
+        centred = self._standard(validate_rows(self, X, reset=False)) - self.mean_
+        coordinates = centred @ self.directions_  # (n, r)
+        residual = centred - coordinates @ self.directions_.T
+        # (Σ + τI)⁻¹ x: in the span of the rows by the eigenvalues, outside of it Σ is 0 and only τ counts.
+        dual = (coordinates / (self.variances_ + self.floor_)) @ self.directions_.T + residual / self.floor_
         scale = self._standard.scale
-        return (centred * scale)[:, None, :], (weighed / scale)[:, None, :]
+        return (centred * scale)[:, None, :], (dual / scale)[:, None, :]
 
     def _distance(self, centred: Rows) -> Rows:
-        readings = centred @ self.directions_  # (n, r)
-        rest = centred - readings @ self.directions_.T
-        inside = np.square(readings) @ (1 / (self.variances_ + self.floor_))
-        return np.asarray(inside + np.square(rest).sum(axis=1) / self.floor_)
+        coordinates = centred @ self.directions_  # (n, r)
+        residual = centred - coordinates @ self.directions_.T
+        inside = np.square(coordinates) @ (1 / (self.variances_ + self.floor_))
+        return np.asarray(inside + np.square(residual).sum(axis=1) / self.floor_)

@@ -1,8 +1,6 @@
-"""Distances to neighbours: a row is strange when even its nearest rows are far.
+"""Nearest-neighbour detector: a row is anomalous if even its nearest fitted rows are far away.
 
-    score = mean of the k smallest ‖x - x_i‖,  or the k-th of them
-
-over the fitted rows x_i.
+score = mean of the k smallest ‖x - x_i‖ over the fitted rows x_i,  or the k-th smallest
 """
 
 from __future__ import annotations
@@ -18,32 +16,53 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from undistract.attempt import all_or_nothing
-from undistract.detect.rows import Rows, Standard, check_choice, check_number, checked_rows
+from undistract._arrays import check_choice, check_number
+from undistract._rollback import restores_on_error
+from undistract._schema import array, require, saveable
+from undistract.detect.base import (
+    COMMON_FIELDS,
+    MAX_ABS,
+    CommonScaler,
+    Rows,
+    check_widths,
+    validate_rows,
+)
 from undistract.errors import InputError
 
-# Neighbours are looked up by |x|² - 2xy + |y|², which is quick and loses digits; a few more than asked for
-# are measured again by their differences. SLACK is the relative error of a squared distance that may pass.
+# Neighbours are found by |x|² - 2xy + |y|², which is fast but loses digits. So SPARE more candidates than needed are
+# measured again by their differences. SLACK is the accepted relative error of a squared distance.
 SPARE = 4
 SLACK = 1e-10
-# Numbers held at a time, about 64 MB.
+# Number of values in memory at a time, about 64 MB.
 CHUNK = 2**23
-# Numbers that stay in a processor's cache.
+# Number of values that fit into a processor's cache.
 CACHED = 2**17
 
 
-class NearestDetector(BaseEstimator):  # type: ignore[misc]
-    """Scores rows by the Euclidean distance to their nearest fitted rows.
+def _validate(detector: NearestDetector) -> None:
+    check_widths(detector, detector._rows.shape[1])
+    check_number("n_neighbors", detector.n_neighbors, least=1)
+    check_choice("aggregate", detector.aggregate, ("mean", "kth"))
+    require(detector.n_neighbors < len(detector._rows), f"{len(detector._rows)} rows have fewer neighbours")
 
-    A fitted row is not its own neighbour in `scores_`. Distances are right to ten digits and do not depend on
-    the rows that are scored along: neighbours are found quickly and measured again by differences, and where
-    the quick search cannot vouch for them (near-duplicates far from the mean) all rows are measured so.
+
+def _decode(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"_search": NearestNeighbors(n_jobs=fields["settings"].get("n_jobs")).fit(fields["rows"])}
+
+
+@saveable({**COMMON_FIELDS, "_rows": array("n", "d", low=-MAX_ABS, high=MAX_ABS)}, validate=_validate, decode=_decode)
+class NearestDetector(BaseEstimator):  # type: ignore[misc]
+    """Score rows by the Euclidean distance to their nearest fitted rows.
+
+    A fitted row is not its own neighbour in `scores_`. Distances are accurate to ten digits and do not depend on the
+    other rows of the batch: neighbours are found by a fast search and measured again by differences. If the fast
+    search is not accurate enough (near-duplicates far from the mean), all distances of the row are measured this way.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        k, the neighbours that count.
-    how : {"mean", "kth"}, default="mean"
+        k, the number of neighbours.
+    aggregate : {"mean", "kth"}, default="mean"
         The mean of the k distances, or the largest of them.
     n_jobs : int, optional
         Threads of scikit-learn's neighbour search.
@@ -51,31 +70,31 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     scores_ : ndarray of shape (n,)
-        The scores of the fitted rows, in the units of X. High is strange.
+        The scores of the fitted rows, in the units of X. High is anomalous.
 
     Examples
     --------
-    >>> found = NearestDetector(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]])
-    >>> found.scores_
+    >>> detector = NearestDetector(n_neighbors=2).fit([[0.0], [1.0], [2.0], [9.0]])
+    >>> detector.scores_
     array([1.5, 1. , 1.5, 7.5])
-    >>> found.anomaly_score([[0.0], [-3.0]])
+    >>> detector.anomaly_score([[0.0], [-3.0]])
     array([0.5, 3.5])
     """
 
-    def __init__(self, *, n_neighbors: int = 10, how: str = "mean", n_jobs: int | None = None) -> None:
+    def __init__(self, *, n_neighbors: int = 10, aggregate: str = "mean", n_jobs: int | None = None) -> None:
         self.n_neighbors = n_neighbors
-        self.how = how
+        self.aggregate = aggregate
         self.n_jobs = n_jobs
 
-    @all_or_nothing
+    @restores_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Keep the rows X (n, d), and score each among the others; `y` is ignored."""
-        X = checked_rows(self, X, reset=True)
+        """Store the rows X (n, d); `y` is ignored."""
+        X = validate_rows(self, X, reset=True)
         check_number("n_neighbors", self.n_neighbors, least=1)
-        check_choice("how", self.how, ("mean", "kth"))
+        check_choice("aggregate", self.aggregate, ("mean", "kth"))
         self._check_enough(X)
-        # One scale for all features changes no neighbour; it keeps squares of 1e308 and 1e-308 in range.
-        self._standard = Standard.of(X)
+        # One scale for all features does not change the neighbours; it keeps squares of 1e308 and 1e-308 in range.
+        self._standard = CommonScaler.of(X)
         self._rows = self._standard(X)
         self._search = NearestNeighbors(n_jobs=self.n_jobs).fit(self._rows)
         self.__dict__.pop("scores_", None)
@@ -83,79 +102,83 @@ class NearestDetector(BaseEstimator):  # type: ignore[misc]
 
     @cached_property
     def scores_(self) -> Rows:
-        """The scores of the fitted rows, (n,); found when they are first asked for."""
+        """The scores of the fitted rows, (n,); computed on first access."""
         check_is_fitted(self)
-        return self._scored(self._rows, own=np.arange(len(self._rows)))
+        return self._score_rows(self._rows, self_index=np.arange(len(self._rows)))
 
     def anomaly_score(self, X: Any) -> NDArray[np.float64]:
         """Score rows X (n, d) by their distance to the fitted rows."""
         check_is_fitted(self)
-        rows = self._standard(checked_rows(self, X, reset=False))
-        return self._scored(rows, own=np.full(len(rows), -1))
+        rows = self._standard(validate_rows(self, X, reset=False))
+        return self._score_rows(rows, self_index=np.full(len(rows), -1))
 
-    def parts(self, X: Any, own: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
-        """Take scores apart: the step from each neighbour and its direction, both (n, k, d).
+    def decompose(self, X: Any, self_index: NDArray[np.intp] | None = None) -> tuple[Rows, Rows]:
+        """Decompose scores: the displacement from each neighbour and its dual vector, both (n, k, d).
 
-        A score is the sum over neighbours and features of their products, so `explain` can say what each feature
-        carried. `own` are the places of the rows among the fitted ones, where they are not new.
+        A score is the sum over neighbours and features of their products, so `explain` can compute the contribution of
+        each feature. `self_index` are the indices of X among the fitted rows, if X is not new.
         """
         check_is_fitted(self)
-        rows = self._standard(checked_rows(self, X, reset=False))
+        rows = self._standard(validate_rows(self, X, reset=False))
         squared = cdist(rows, self._rows, "sqeuclidean")
-        if own is not None:
-            squared[np.arange(len(rows)), own] = np.inf
+        if self_index is not None:
+            squared[np.arange(len(rows)), self_index] = np.inf
         nearest = np.argsort(squared, axis=1, kind="stable")[:, : self.n_neighbors]  # (n, k)
-        if self.how == "kth":
+        if self.aggregate == "kth":
             nearest = nearest[:, -1:]
         steps = (rows[:, None, :] - self._rows[nearest]) * self._standard.scale
         lengths = np.linalg.norm(steps, axis=2, keepdims=True)
-        # A row that lies on its neighbour is no step away, in no direction.
+        # A row equal to its neighbour has displacement 0 and dual 0: divide by 1 instead of 0.
         return steps, steps / np.where(lengths > 0, lengths, 1.0) / nearest.shape[1]
 
     def _check_enough(self, X: Rows) -> None:
         if self.n_neighbors >= len(X):
             raise InputError(
-                f"{self.n_neighbors} neighbours of each row were asked for, but X has n_samples = {len(X)}. "
-                f"Use n_neighbors={len(X) - 1} or fewer, or give more rows."
+                f"n_neighbors must be smaller than the number of rows, got {self.n_neighbors}, but X has n_samples = "
+                f"{len(X)}. Use n_neighbors={len(X) - 1} or fewer, or more rows."
             )
 
-    def _scored(self, rows: Rows, own: NDArray[np.intp]) -> Rows:
-        """Score rows; `own` is the place of each among the fitted rows, -1 for a new one."""
-        self._check_enough(self._rows)  # the setting may have been changed since
+    def _score_rows(self, rows: Rows, self_index: NDArray[np.intp]) -> Rows:
+        """Score rows; `self_index` is the index of each among the fitted rows, -1 for a new one."""
+        self._check_enough(self._rows)  # n_neighbors may have changed since the fit
         n_features = rows.shape[1]
         n_candidates = min(self.n_neighbors + 1 + SPARE, len(self._rows))
-        quick = gen_batches(len(rows), max(1, CHUNK // (n_candidates * n_features)))
-        squared, sure = zip(*[self._quick(rows[s], own[s], n_candidates) for s in quick], strict=True)
-        nearest = np.concatenate(squared)  # (n, k)
-        unsure = np.flatnonzero(~np.concatenate(sure))
-        for some in np.array_split(unsure, -(-len(unsure) * len(self._rows) // CHUNK) or 1):
-            nearest[some] = self._nearest(cdist(rows[some], self._rows, "sqeuclidean"), own[some, None], None)
+        batches = gen_batches(len(rows), max(1, CHUNK // (n_candidates * n_features)))
+        results = [self._search_batch(rows[batch], self_index[batch], n_candidates) for batch in batches]
+        nearest = np.concatenate([squared for squared, _ in results])  # (n, k)
+        uncertain = np.flatnonzero(~np.concatenate([is_certain for _, is_certain in results]))
+        all_columns = np.arange(len(self._rows))[None, :]
+        for batch in np.array_split(uncertain, -(-len(uncertain) * len(self._rows) // CHUNK) or 1):
+            squared = cdist(rows[batch], self._rows, "sqeuclidean")
+            nearest[batch] = self._k_smallest(squared, self_index[batch, None], all_columns)
         distances = np.sqrt(nearest)
-        score = distances.mean(axis=1) if self.how == "mean" else distances[:, -1]
+        score = distances.mean(axis=1) if self.aggregate == "mean" else distances[:, -1]
         with np.errstate(over="ignore"):
-            # By its exponent: one unit of rows at 1e308 is beyond the range of doubles, and no unit of it is still 0.
+            # Scale by the exponent: the scale of rows at 1e308 overflows, and a score of 0 must stay 0 (not 0 · inf).
             units = np.ldexp(score * self._standard.spread, self._standard.exponent)
             return np.asarray(np.minimum(units, np.finfo(np.float64).max))
 
-    def _quick(self, rows: Rows, own: NDArray[np.intp], n_candidates: int) -> tuple[Rows, NDArray[np.bool_]]:
-        """Find the k smallest squared distances (n, k), and whether surely no row was overlooked (n,)."""
-        found, candidates = self._search.kneighbors(rows, n_candidates)  # (n, c) each, nearest first
+    def _search_batch(
+        self, rows: Rows, self_index: NDArray[np.intp], n_candidates: int
+    ) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the k smallest squared distances (n, k), and whether it is certain that no row was missed (n,)."""
+        approximate, candidates = self._search.kneighbors(rows, n_candidates)  # (n, c) each, nearest first
         measured = np.empty(candidates.shape)
-        for few in gen_batches(len(rows), max(1, CACHED // (n_candidates * rows.shape[1]))):
-            steps = rows[few, None, :] - self._rows[candidates[few]]
-            measured[few] = np.einsum("nkd,nkd->nk", steps, steps)
-        nearest = self._nearest(measured, own[:, None], candidates)
+        for batch in gen_batches(len(rows), max(1, CACHED // (n_candidates * rows.shape[1]))):
+            steps = rows[batch, None, :] - self._rows[candidates[batch]]
+            measured[batch] = np.einsum("nkd,nkd->nk", steps, steps)
+        nearest = self._k_smallest(measured, self_index[:, None], candidates)
         if n_candidates == len(self._rows):
             return nearest, np.ones(len(rows), dtype=bool)
-        # A row overlooked though nearer than the k-th lies within |x| + d_k of the mean. So its quick
-        # distance was off by no more than rounding of that size, and yet not below the last candidate's.
-        length, kth = np.linalg.norm(rows, axis=1), nearest[:, -1]
+        # A missed row that is nearer than the k-th has a norm of at most |x| + d_k. So the rounding error of its
+        # approximate distance is bounded by that size, and yet it was not below the last candidate's.
+        length = np.linalg.norm(rows, axis=1)
+        kth = nearest[:, -1]
         rounding = 4 * (rows.shape[1] + 4) * np.finfo(np.float64).eps
         error = rounding * (np.square(length) + np.square(length + np.sqrt(kth)))
-        return nearest, kth * (1 - SLACK) + error <= np.square(found[:, -1])
+        return nearest, kth * (1 - SLACK) + error <= np.square(approximate[:, -1])
 
-    def _nearest(self, squared: Rows, own: NDArray[np.intp], columns: NDArray[np.intp] | None) -> Rows:
-        """Keep the k smallest of squared distances (n, c), in order, without the row itself."""
-        columns = np.arange(squared.shape[1])[None, :] if columns is None else columns
-        squared = np.where(columns == own, np.inf, squared)
+    def _k_smallest(self, squared: Rows, self_index: NDArray[np.intp], columns: NDArray[np.intp]) -> Rows:
+        """Return the k smallest squared distances of (n, c), ascending, without the row itself."""
+        squared = np.where(columns == self_index, np.inf, squared)
         return np.sort(np.partition(squared, self.n_neighbors - 1, axis=1)[:, : self.n_neighbors], axis=1)

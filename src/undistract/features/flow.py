@@ -1,6 +1,6 @@
-"""`flow`: how fast what moves which way, cell by cell, from optical flow.
+"""`flow`: speed and direction of motion, cell by cell, from optical flow.
 
-The flow is DIS (Kroeger, Timofte, Dai and Van Gool, ECCV 2016) as OpenCV computes it, in its fast setting.
+The flow is DIS (Kroeger, Timofte, Dai and Van Gool, ECCV 2016) in the implementation of OpenCV with its fast preset.
 """
 
 from __future__ import annotations
@@ -10,20 +10,31 @@ from itertools import pairwise
 
 import numpy as np
 
-from undistract.extras import need
-from undistract.features.area import Float32, Frames, Size, area_average, grey_frames
-from undistract.features.extractor import backfilled, check_at_least, spec_of
-from undistract.features.maps import check_pool, direction_maps, pooled, pooled_names
+from undistract._arrays import Floats
+from undistract._optional import import_optional
+from undistract.features.base import Extractor, check_at_least, repeat_first
+from undistract.features.grid import (
+    Float32,
+    Frames,
+    Size,
+    area_average,
+    cell_map,
+    check_pool,
+    direction_maps,
+    grey_frames,
+    pooled,
+    pooled_names,
+)
 
 
 @dataclass(frozen=True)
-class Flow:
+class Flow(Extractor):
     """Motion by direction and cell, weighted by speed, and the mean speed; in pixels of `size` per frame.
 
     Parameters
     ----------
     size : (width, height)
-        Frames are averaged to it first, so that speeds of all cameras are measured alike.
+        Frames are averaged to this size first, so that speeds of all cameras are comparable.
     cells : (columns, rows)
     bins : int
         Directions, the first to the right, counted clockwise.
@@ -45,10 +56,9 @@ class Flow:
         check_at_least(self, size=32, cells=1, bins=1)
         check_pool(self)
 
-    name = fingerprint = property(spec_of)
-    grey = True
-    context = 1
-    image_shape = None
+    @property
+    def context(self) -> int:
+        return 1
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -57,21 +67,27 @@ class Flow:
 
     def __call__(self, frames: Frames) -> Float32:
         small = area_average(grey_frames(frames), self.size)
+        # DIS needs 8 bits. A single frame has no motion: compare it with itself.
         images = np.rint(small * 255).astype(np.uint8)
         if len(images) == 1:
             images = np.repeat(images, 2, axis=0)
         x, y = _optical_flow(images)
         kinds = direction_maps(x, y, self.bins, self.cells, turn=2 * np.pi)
         kinds.append(area_average(np.sqrt(x * x + y * y), self.cells))
-        return backfilled(pooled(kinds, self.pool), self.context)[: len(frames)]
+        return repeat_first(pooled(kinds, self.pool), self.context)[: len(frames)]
+
+    def feature_map(self, values: Floats) -> Floats | None:
+        if self.pool == "max":
+            return None
+        return cell_map(values, self.cells)
 
 
 def _optical_flow(images: Frames) -> tuple[Float32, Float32]:
-    """Return where each pixel went from each frame to the next, along x and y, (n - 1, h, w) each."""
-    cv2 = need("cv2", extra="video", to="Optical flow")
+    """Return the motion of each pixel from each frame to the next, along x and y, (n - 1, h, w) each."""
+    cv2 = import_optional("cv2", extra="video", to="Optical flow")
     steps = []
     for before, after in pairwise(images):
-        # A fresh one for each pair: it must not remember the last.
+        # A new object per pair: it would start from the previous flow, and rows would depend on the chunk.
         steps.append(cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST).calc(before, after, None))
     flow = np.stack(steps)
     return np.ascontiguousarray(flow[..., 0]), np.ascontiguousarray(flow[..., 1])

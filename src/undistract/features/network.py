@@ -1,7 +1,7 @@
-"""`network`: what any image model in an ONNX file says about each frame.
+"""`network`: embedding of each frame by an image model in an ONNX file.
 
-The file is the user's own, and so is the question of its licence. How frames are prepared is declared, not guessed.
-Such a file is data: models that point to other files or to operators of others are refused.
+The user provides the file and is responsible for its licence. The preprocessing is declared, not guessed. The file is
+treated as untrusted data: models that refer to other files or to custom operators are rejected.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from typing import Any
 
 import numpy as np
 
+from undistract._optional import import_optional
 from undistract.errors import InputError
-from undistract.extras import need
-from undistract.features.area import Float32, Frames, Size, area_average
-from undistract.features.extractor import check_at_least, spec_of
+from undistract.features.base import Extractor, check_at_least
+from undistract.features.grid import Float32, Frames, Size, area_average
 
 Triple = tuple[float, float, float]
-OWN_OPERATORS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}  # those that come with onnxruntime
+OWN_OPERATORS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}  # built into onnxruntime
 
 
 @dataclass(frozen=True)
-class Network:
-    """The output of an ONNX image model, one row per frame; more than one axis is averaged over its places.
+class Network(Extractor):
+    """The output of an ONNX image model, one row per frame; spatial axes are averaged.
 
     Parameters
     ----------
     path : str
-        The model: one input (n, 3, h, w) or (n, h, w, 3).
+        The model, with one input (n, 3, h, w) or (n, h, w, 3).
     size : (width, height)
-        Frames are averaged to it.
+        Frames are averaged to this size.
     mean, std : three numbers
-        (value - mean) / std, values from 0 to 1; the usual ones of ImageNet unless given.
+        (value - mean) / std, with values from 0 to 1; the defaults are those of ImageNet.
     layout : {"nchw", "nhwc"}
         Channels before or after height and width.
     colour : {"rgb", "bgr"}
     batch : int
-        Frames at a time; a model with a fixed number takes that.
+        Frames per run; a model with a fixed batch size overrides it.
     output : str
-        Which output; the first unless given.
+        Name of the output; default: the first.
 
     Examples
     --------
@@ -62,18 +62,15 @@ class Network:
         check_at_least(self, size=1, batch=1)
         if self.layout not in ("nchw", "nhwc") or self.colour not in ("rgb", "bgr") or not min(self.std) > 0:
             raise InputError(
-                f"network: layout={self.layout}, colour={self.colour}, std={self.std} was given; expected layout nchw "
-                "or nhwc, colour rgb or bgr, and std above 0."
+                f"network: layout must be nchw or nhwc, colour rgb or bgr, and std positive, got {self.layout}, "
+                f"{self.colour} and {self.std}."
             )
 
-    name = property(spec_of)
     grey = False
-    context = 0
-    image_shape = None
 
     @property
     def fingerprint(self) -> str:
-        """The spec, and the sum of the model file: another model under the same name gives other rows."""
+        """The specification and the sha256 of the model file: another model at the same path returns other rows."""
         return f"{self.name} {_sum(self.path)}"
 
     @property
@@ -83,95 +80,118 @@ class Network:
 
     def __call__(self, frames: Frames) -> Float32:
         session = _session(self.path, _sum(self.path))
-        fixed = session.get_inputs()[0].shape[0]
-        batch = fixed if isinstance(fixed, int) else self.batch
-        # The last batch is filled up, so that all have one size and a frame gives the same row in each.
+        batch = session.get_inputs()[0].shape[0]
+        if not isinstance(batch, int):  # a symbolic size accepts any number
+            batch = self.batch
+        # The last batch is padded: with the same size of all batches a frame has the same row in each.
         filled = np.concatenate([frames, np.repeat(frames[-1:], -len(frames) % batch, axis=0)])
         rows = [self._run(session, filled[start : start + batch]) for start in range(0, len(filled), batch)]
         return np.concatenate(rows)[: len(frames)]
 
     def _run(self, session: Any, frames: Frames) -> Float32:
-        inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
-        wanted = outputs[0] if self.output == "first" else self.output
-        if len(inputs) != 1 or wanted not in outputs:
+        inputs = session.get_inputs()
+        outputs = [output.name for output in session.get_outputs()]
+        chosen = self.output
+        if chosen == "first":
+            chosen = outputs[0]
+        if len(inputs) != 1 or chosen not in outputs:
             raise InputError(
                 f"{self.path} has {len(inputs)} inputs and the outputs {', '.join(outputs)}; expected one input of "
-                f"images, and an output {wanted!r}. Name one with output=..."
+                f"images, and an output {chosen!r}. Choose one with output=..."
             )
         try:
-            found = np.asarray(session.run([wanted], {inputs[0].name: self._prepared(frames)})[0])
-        except Exception as error:  # onnxruntime has no common class for what it raises
+            output = np.asarray(session.run([chosen], {inputs[0].name: self._prepared(frames)})[0])
+        except Exception as error:  # the errors of onnxruntime have no common class
             raise InputError(
                 f"{self.path} cannot be run on {self.layout} images of {self.size[0]} x {self.size[1]}; it expects "
                 f"{inputs[0].type} of shape {inputs[0].shape}. Set size and layout to match. ({error})"
             ) from error
-        places = tuple(range(1, found.ndim - 1) if self.layout == "nhwc" else range(2, found.ndim))
-        rows = np.asarray(found.mean(axis=places) if places else found, dtype=np.float32).reshape(len(frames), -1)
+        # Global average pooling over all axes except the batch and the channels.
+        spatial = range(2, output.ndim)
+        if self.layout == "nhwc":
+            spatial = range(1, output.ndim - 1)
+        if spatial:
+            output = output.mean(axis=tuple(spatial))
+        rows = np.asarray(output, dtype=np.float32).reshape(len(frames), -1)
         if not np.isfinite(rows).all():
             raise InputError(
-                f"{self.path} returned values that are not finite. Are mean and std those it was trained with?"
+                f"{self.path} returned values that are not finite. Are mean and std those of its training?"
             )
         return rows
 
     def _prepared(self, frames: Frames) -> Float32:
-        colour = frames if frames.ndim == 4 else np.repeat(frames[..., None], 3, axis=3)
-        channels = np.moveaxis(colour, 3, 1).astype(np.float32) / np.float32(255)  # (n, 3, h, w)
+        if frames.ndim == 3:
+            frames = np.repeat(frames[..., None], 3, axis=3)
+        channels = np.moveaxis(frames, 3, 1).astype(np.float32) / np.float32(255)  # (n, 3, h, w)
         small = area_average(channels, self.size)
-        mean, std = (np.array(three, np.float32)[:, None, None] for three in (self.mean, self.std))
-        ready = (small - mean) / std
-        ready = ready[:, ::-1] if self.colour == "bgr" else ready
-        return np.ascontiguousarray(np.moveaxis(ready, 1, 3) if self.layout == "nhwc" else ready)
+        mean = np.array(self.mean, np.float32)[:, None, None]
+        std = np.array(self.std, np.float32)[:, None, None]
+        scaled = (small - mean) / std
+        if self.colour == "bgr":
+            scaled = scaled[:, ::-1]
+        if self.layout == "nhwc":
+            scaled = np.moveaxis(scaled, 1, 3)
+        return np.ascontiguousarray(scaled)
 
 
 def _sum(path: str) -> str:
     try:
-        seen = Path(path).stat()
-        return _sum_of(path, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        stat = Path(path).stat()
+        return _sum_of(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     except OSError as error:
         raise InputError(
-            f"The model {path} cannot be read: {error.strerror}. Give the path of an ONNX file."
+            f"The model {path} cannot be read: {error.strerror}. Pass the path of an ONNX file."
         ) from error
 
 
 @lru_cache(maxsize=16)
 def _sum_of(path: str, *_version: int) -> str:
-    """Sum up a version of a file, once: rows are made in many pieces, and a model is large."""
+    """Return the sha256 of one version of a file; cached, because rows are made in many chunks and models are large."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=4)
 def _session(path: str, _content: str) -> Any:
-    runtime = need("onnxruntime", extra="onnx", to="Running a network")
+    runtime = import_optional("onnxruntime", extra="onnx", to="Running a network")
     model = Path(path).read_bytes()
     _check_self_contained(path, model)
     options = runtime.SessionOptions()
-    options.intra_op_num_threads, options.use_deterministic_compute = 1, True
+    # One thread: sums in another order would change the last digits from run to run.
+    options.intra_op_num_threads = 1
+    options.use_deterministic_compute = True
     options.log_severity_level = 4  # errors are raised; nothing is printed
     try:
-        # Without a second try, which onnxruntime announces on stdout.
+        # Without the fallback, which onnxruntime announces on stdout.
         return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
-    except Exception as error:  # onnxruntime has no common class for what it raises
+    except Exception as error:  # the errors of onnxruntime have no common class
         raise InputError(f"{path} cannot be used as a network: {error}. Expected an ONNX image model.") from error
 
 
 def _check_self_contained(path: str, content: bytes) -> None:
-    onnx = need("onnx", extra="onnx", to="Running a network")
+    onnx = import_optional("onnx", extra="onnx", to="Running a network")
     try:
         model = onnx.load_model_from_string(content)
-    except Exception as error:  # protobuf has an error of its own, which is nowhere public
+    except Exception as error:  # the error class of protobuf is not public
         raise InputError(
             f"{path} is not an ONNX model: {str(error).splitlines()[0]}. Export the model again."
         ) from error
     foreign = {entry.domain for entry in model.opset_import} - OWN_OPERATORS
     if foreign or _points_outside(model):
-        what = f"operators of {', '.join(sorted(foreign))}" if foreign else "weights in other files"
-        raise InputError(f"{path} uses {what}; only models that stand alone are run. Export it as one plain ONNX file.")
+        reason = "weights in other files"
+        if foreign:
+            reason = f"operators of {', '.join(sorted(foreign))}"
+        raise InputError(f"{path} uses {reason}; only self-contained models are run. Export it as one plain ONNX file.")
 
 
 def _points_outside(message: Any) -> bool:
-    """Tell whether any tensor, at any depth of the model, keeps its numbers in another file."""
+    """Return whether any tensor, at any depth of the model, stores its values in another file."""
     if message.DESCRIPTOR.name == "TensorProto":
         return bool(message.data_location == message.EXTERNAL or message.external_data)
-    held = (value for field, value in message.ListFields() if field.type == field.TYPE_MESSAGE)
-    return any(_points_outside(m) for value in held for m in (value if hasattr(value, "__len__") else [value]))
+    for field, value in message.ListFields():
+        if field.type != field.TYPE_MESSAGE:
+            continue
+        children = value if hasattr(value, "__len__") else [value]  # a repeated field, or a single message
+        if any(map(_points_outside, children)):
+            return True
+    return False

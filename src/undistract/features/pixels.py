@@ -1,16 +1,17 @@
-"""`pixels`: a small grey picture, each value the mean of an area."""
+"""`pixels`: a small grey image; each value is the mean of an area."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from undistract.features.area import Float32, Frames, Size, area_average, grey_frames
-from undistract.features.extractor import check_at_least, spec_of
+from undistract._arrays import Floats
+from undistract.features.base import Extractor, check_at_least
+from undistract.features.grid import Float32, Frames, Size, area_average, grey_frames
 
 
 @dataclass(frozen=True)
-class Pixels:
-    """A small grey picture; rows can be shown as one.
+class Pixels(Extractor):
+    """A small grey image; rows can be displayed as images.
 
     Parameters
     ----------
@@ -30,10 +31,6 @@ class Pixels:
     def __post_init__(self) -> None:
         check_at_least(self, size=1)
 
-    name = fingerprint = property(spec_of)
-    grey = True
-    context = 0
-
     @property
     def feature_names(self) -> tuple[str, ...]:
         width, height = self.size
@@ -45,3 +42,6 @@ class Pixels:
 
     def __call__(self, frames: Frames) -> Float32:
         return area_average(grey_frames(frames), self.size).reshape(len(frames), -1)
+
+    def feature_map(self, values: Floats) -> Floats:
+        return values.reshape(*values.shape[:-1], *self.image_shape)

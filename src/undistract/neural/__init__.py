@@ -1,7 +1,4 @@
-"""FOCUS by a neural network: a loss for anyone's training loop, batches by sets, and an encoder like `Focus`.
-
-rows ─► batches by sets ─► encoder ─► loss on unbiased moments; what is learned is applied by `NeuralFocus.transform`
-"""
+"""Neural FOCUS: a loss for any training loop, batches by group, and an encoder with the interface of `Focus`."""
 
 from __future__ import annotations
 
@@ -9,17 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from undistract.neural.batches import SetBatches
     from undistract.neural.estimator import NeuralFocus
     from undistract.neural.loss import FocusLoss
+    from undistract.neural.training import GroupBatches
 
-__all__ = ["FocusLoss", "NeuralFocus", "SetBatches"]
+__all__ = ["FocusLoss", "GroupBatches", "NeuralFocus"]
 
-_HOME = {"FocusLoss": "loss", "NeuralFocus": "estimator", "SetBatches": "batches"}
+_MODULES = {"FocusLoss": "loss", "GroupBatches": "training", "NeuralFocus": "estimator"}
 
 
 def __getattr__(name: str) -> Any:
-    # The loss alone needs PyTorch to be named: the others can be imported, cloned and described without it.
-    if name in _HOME:
-        return getattr(import_module(f"undistract.neural.{_HOME[name]}"), name)
+    # Only the loss needs PyTorch at import time: the others can be imported and cloned without it.
+    if name in _MODULES:
+        return getattr(import_module(f"undistract.neural.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'undistract.neural' has no attribute {name!r}")

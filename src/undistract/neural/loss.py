@@ -1,44 +1,44 @@
-"""The FOCUS loss: how distracting an encoding is, read off one batch, with a gradient.
+"""The FOCUS loss: the mean log distraction of an encoding, estimated on one batch, with a gradient.
 
-    within = 1/M Σ_m S_m / (n_m − 1)                                  S_m: scatter of set m around its own mean
+    within = 1/M Σ_m S_m / (n_m − 1)                                  S_m: scatter of group m around its own mean
     total  = 1/M Σ_m S_m / n_m  +  1/(M−1) Σ_m (μ_m−μ)(μ_m−μ)ᵀ        = within + between, both unbiased
     loss   = 1/k [log det(within + εI) − log det(total + εI)]  +  guard · (log mean variance)²
 
-A plain batch divides by n_m where n_m − 1 were free, and lets the wandering of set means pass for a difference between
-sets: at two rows per set, a reading that tells no sets apart would seem to be half descriptive. Written as above, both
-matrices are positive semidefinite in every batch, so that the determinants need no eigenvectors and no clipping.
+The plug-in estimate divides by n_m instead of n_m − 1, and counts the noise of group means as a difference between
+groups: with two rows per group, a direction without any group difference would look half descriptive. As written above,
+both matrices are positive semidefinite in every batch, so the determinants need no eigenvectors and no clipping.
 """
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, NamedTuple
 
+from undistract._arrays import check_number
 from undistract.errors import InputError
-from undistract.neural.library import torch as library
+from undistract.neural.network import import_torch
 
-torch = library()
+torch = import_torch()
 Module: Any = torch.nn.Module
 
-# Least mean variance: an encoding that has collapsed to a point still has a loss, and a large one.
+# Added to the mean variance: an encoding that has collapsed to a point still has a finite, large loss.
 FLOOR = 1e-12
 
 
 class BatchMoments(NamedTuple):
-    """Unbiased covariances of one batch, every set counted alike."""
+    """Unbiased covariances of one batch, with equal weight for every group."""
 
     within: Any  # (k, k) tensor
     total: Any  # (k, k) tensor
 
 
-def batch_moments(encoded: Any, sets: Any) -> BatchMoments:
-    """Estimate how encoded rows vary inside sets and altogether, without bias at any number of rows.
+def batch_moments(encoded: Any, groups: Any) -> BatchMoments:
+    """Estimate the within-group and total covariance of encoded rows, without bias for any number of rows.
 
     Parameters
     ----------
     encoded : (n, k) tensor
-    sets : (n,) tensor or sequence of int
-        Which set each row belongs to; two sets or more, with two rows or more each.
+    groups : (n,) tensor or sequence of int
+        The group of each row; at least two groups, with two rows or more each.
 
     Examples
     --------
@@ -47,74 +47,76 @@ def batch_moments(encoded: Any, sets: Any) -> BatchMoments:
     >>> moments.within.item(), moments.total.item()
     (2.0, 9.0)
     """
-    numbers, counts = _numbered(encoded, sets)
-    n_sets, n_rows = len(counts), counts.to(encoded.dtype)  # n_rows: (M,)
-    sums = torch.zeros(n_sets, encoded.shape[1], dtype=encoded.dtype, device=encoded.device)
-    means = sums.index_add(0, numbers, encoded) / n_rows[:, None]  # (M, k)
-    inside = encoded - means[numbers]  # (n, k)
-    apart = means - means.mean(dim=0)  # (M, k)
-    within = (inside / (n_sets * (n_rows - 1))[numbers, None]).T @ inside
-    total = (inside / (n_sets * n_rows)[numbers, None]).T @ inside + apart.T @ apart / (n_sets - 1)
+    codes, counts = _group_codes(encoded, groups)
+    n_groups = len(counts)
+    n_rows = counts.to(encoded.dtype)  # (M,)
+    sums = torch.zeros(n_groups, encoded.shape[1], dtype=encoded.dtype, device=encoded.device)
+    means = sums.index_add(0, codes, encoded) / n_rows[:, None]  # (M, k)
+    deviations = encoded - means[codes]  # (n, k)
+    centred_means = means - means.mean(dim=0)  # (M, k)
+    within = (deviations / (n_groups * (n_rows - 1))[codes, None]).T @ deviations
+    between_with_noise = centred_means.T @ centred_means / (n_groups - 1)
+    # Dividing by n_m here cancels the noise of the group means, W_m / n_m, in the second term.
+    total = (deviations / (n_groups * n_rows)[codes, None]).T @ deviations + between_with_noise
     return BatchMoments(within, total)
 
 
 class FocusLoss(Module):  # type: ignore[misc]
-    """How distracting an encoding is: low where rows of one set lie together and sets lie apart.
+    """Loss of an encoding: low if rows of one group are close together and groups differ.
 
-    The value is the mean logarithm of distraction over all directions of the encoding: 0 where nothing tells sets
-    apart, −2.4 at best with a cushion of 0.1. One direction that tells sets apart is not enough, so that the encoding
-    does not collapse onto it. Eight rows per set or more are recommended (`SetBatches` draws them).
+    The value is the mean logarithm of distraction over all directions of the encoding: 0 if groups do not differ, −2.4
+    at best with a ridge of 0.1. A single direction in which groups differ is not enough, so the encoding does not
+    collapse onto one. Use eight rows per group or more (`GroupBatches` draws them).
 
     Parameters
     ----------
-    cushion : float, default=0.1
-        Between-set variance that every direction is granted, as a multiple of the mean variance of the encoding.
+    ridge : float, default=0.1
+        Ridge on the between-group variance, as a multiple of the mean variance of the encoding.
     guard : float, default=0.1
-        Weight of the term that holds the mean variance of the encoding near one. Without it the encoding may shrink to
-        a point or grow without end; neither changes the rest of the loss.
+        Weight of the term that keeps the mean variance of the encoding near one. The other term does not depend on the
+        scale, so without it the encoding could shrink to a point or grow without bound.
 
     Examples
     --------
     >>> import torch
     >>> from undistract.neural import FocusLoss
     >>> torch.manual_seed(0) and None
-    >>> sets = torch.arange(16).repeat_interleave(8)
-    >>> noise, place = torch.randn(128, 2), torch.randn(16, 2)[sets]
+    >>> groups = torch.arange(16).repeat_interleave(8)
+    >>> noise, means = torch.randn(128, 2), torch.randn(16, 2)[groups]
     >>> loss = FocusLoss()
-    >>> bool(loss(noise, sets) > -0.1), bool(loss(place + 0.1 * noise, sets) < -1.5)
+    >>> bool(loss(noise, groups) > -0.1), bool(loss(means + 0.1 * noise, groups) < -1.5)
     (True, True)
     """
 
-    def __init__(self, *, cushion: float = 0.1, guard: float = 0.1) -> None:
+    def __init__(self, *, ridge: float = 0.1, guard: float = 0.1) -> None:
         super().__init__()
-        for name, value, least in (("cushion", cushion, 1e-6), ("guard", guard, 0.0)):
-            if not isinstance(value, Real) or isinstance(value, bool) or not least <= value < float("inf"):
-                raise InputError(f"{name} is {value!r}; expected a number of at least {least:g}.")
-        self.cushion = cushion
+        check_number("ridge", ridge, least=1e-6, whole=False)
+        check_number("guard", guard, least=0, whole=False)
+        self.ridge = ridge
         self.guard = guard
 
-    def forward(self, encoded: Any, sets: Any) -> Any:
+    def forward(self, encoded: Any, groups: Any) -> Any:
         """Return the loss of one batch.
 
         Parameters
         ----------
         encoded : (n, k) tensor of floats
-        sets : (n,) tensor or sequence of int
+        groups : (n,) tensor or sequence of int
 
         Returns
         -------
         tensor, one number
         """
-        moments = batch_moments(encoded, sets)
+        moments = batch_moments(encoded, groups)
         n_directions = encoded.shape[1]
         variance = torch.trace(moments.total) / n_directions + FLOOR
-        cushion = self.cushion * variance * torch.eye(n_directions, dtype=encoded.dtype, device=encoded.device)
-        distraction = _log_det(moments.within + cushion) - _log_det(moments.total + cushion)
+        ridge = self.ridge * variance * torch.eye(n_directions, dtype=encoded.dtype, device=encoded.device)
+        distraction = _log_det(moments.within + ridge) - _log_det(moments.total + ridge)
         return distraction / n_directions + self.guard * torch.log(variance) ** 2
 
     def extra_repr(self) -> str:
-        """Name the settings where PyTorch prints a module."""
-        return f"cushion={self.cushion}, guard={self.guard}"
+        """Return the options that PyTorch prints with the module."""
+        return f"ridge={self.ridge}, guard={self.guard}"
 
 
 def _log_det(matrix: Any) -> Any:
@@ -122,28 +124,29 @@ def _log_det(matrix: Any) -> Any:
     return 2 * torch.log(torch.diagonal(torch.linalg.cholesky(matrix))).sum()
 
 
-def _numbered(encoded: Any, sets: Any) -> tuple[Any, Any]:
-    """Return the number of each row's set, 0 .. M−1, and how many rows each has."""
+def _group_codes(encoded: Any, groups: Any) -> tuple[Any, Any]:
+    """Return the group code of each row, 0 .. M−1, and the number of rows of each group."""
     if not isinstance(encoded, torch.Tensor) or not encoded.is_floating_point() or encoded.ndim != 2:
-        found = (
-            f"{encoded.dtype}, shape {tuple(encoded.shape)}" if hasattr(encoded, "dtype") else type(encoded).__name__
-        )
-        raise InputError(f"The encoding is {found}; expected a tensor of floats with shape (rows, directions).")
+        actual = type(encoded).__name__
+        if hasattr(encoded, "dtype"):
+            actual = f"{encoded.dtype}, shape {tuple(encoded.shape)}"
+        raise InputError(f"The encoding must be a tensor of floats with shape (rows, directions), got {actual}.")
     if not torch.isfinite(encoded).all():
-        raise InputError("The encoding holds NaN or infinity. Scale the rows, or lower the learning rate.")
+        raise InputError("The encoding has NaN or infinite values. Scale the rows, or reduce the learning rate.")
     try:
-        labels = torch.as_tensor(sets, device=encoded.device)
+        labels = torch.as_tensor(groups, device=encoded.device)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError("sets are no numbers; give each set a number from 0, for example by numpy.unique.") from error
+        raise InputError("groups must be whole numbers, one per row. Convert labels with numpy.unique.") from error
     if labels.shape != encoded.shape[:1] or labels.is_floating_point() or labels.is_complex():
         raise InputError(
-            f"sets are {labels.dtype} with shape {tuple(labels.shape)}; expected whole numbers, one for each of the "
-            f"{len(encoded)} rows."
+            f"groups must be whole numbers, one for each of the {len(encoded)} rows, got {labels.dtype} with shape "
+            f"{tuple(labels.shape)}."
         )
-    _, numbers, counts = torch.unique(labels, return_inverse=True, return_counts=True)
-    if len(counts) < 2 or int(counts.min()) < 2:
+    _, codes, counts = torch.unique(labels, return_inverse=True, return_counts=True)
+    smallest = int(counts.min()) if len(counts) else 0
+    if len(counts) < 2 or smallest < 2:
         raise InputError(
-            f"The batch has {len(counts)} set(s), the smallest with {int(counts.min()) if len(counts) else 0} row(s); "
-            "expected two sets or more with two rows or more each, better eight. Draw batches with SetBatches."
+            "A batch needs at least two groups with two rows or more each, better eight, got "
+            f"{len(counts)} group(s), the smallest with {smallest} row(s). Draw batches with GroupBatches."
         )
-    return numbers, counts
+    return codes, counts

@@ -1,17 +1,16 @@
-"""The same moments, gathered by many workers; the same scores, block by block (extra `dask`)."""
+"""Moments, transforms and scores computed by Dask workers (extra `dask`)."""
 
-from undistract.parallel.clusters import opened_cluster
-from undistract.parallel.gathering import gather, gather_noting, gather_parquet, in_turn
-from undistract.parallel.run import runner
+from undistract.parallel.gathering import gather, gather_parquet, gather_with_samples, map_groups
+from undistract.parallel.runners import open_cluster, runner
 from undistract.parallel.scoring import anomaly_score, transform
 
 __all__ = [
     "anomaly_score",
     "gather",
-    "gather_noting",
     "gather_parquet",
-    "in_turn",
-    "opened_cluster",
+    "gather_with_samples",
+    "map_groups",
+    "open_cluster",
     "runner",
     "transform",
 ]

@@ -1,39 +1,24 @@
-"""The scoring side: what was learned, applied to Dask arrays block by block, when somebody asks for the result."""
+"""Apply a fitted `Focus` or detector to the blocks of a Dask array, lazily."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from undistract.arrays import Floats, Rows, same_features
+from undistract._arrays import Floats, Rows, check_same_n_features
 from undistract.errors import InputError
-from undistract.parallel.lazy import dask_part, is_lazy_array
-from undistract.parallel.threads import one_thread
+from undistract.parallel.runners import import_dask, is_dask_array, one_thread
 
 
-class Transformer(Protocol):
-    """Takes rows, and gives others: a fitted `Focus`."""
-
-    n_features_in_: int
-
-    def transform(self, X: Any) -> Any: ...
-
-
-class Scorer(Protocol):
-    """Scores rows, high is strange: a fitted detector."""
-
-    def anomaly_score(self, X: Any) -> Any: ...
-
-
-def transform(X: Any, focus: Transformer) -> Any:
-    """Take out what distracts, block by block.
+def transform(X: Any, focus: Any) -> Any:
+    """Transform a Dask array block by block.
 
     Parameters
     ----------
     X : (n, d) Dask array
     focus : fitted Focus
-        Sent to the workers once for all blocks.
+        It is sent to the workers once for all blocks.
 
     Returns
     -------
@@ -46,28 +31,28 @@ def transform(X: Any, focus: Transformer) -> Any:
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(1000, 4)) * [1, 12, 1, 1]
     >>> rows[:, 0] += 3 * np.repeat(np.arange(10), 100)
-    >>> focus = Focus().fit(rows, sets=np.repeat(np.arange(10), 100))
-    >>> calm = transform(da.from_array(rows, chunks=(300, 4)), focus)
-    >>> calm.shape, calm.chunks[0], bool(np.allclose(calm.compute(), focus.transform(rows)))
+    >>> focus = Focus().fit(rows, groups=np.repeat(np.arange(10), 100))
+    >>> Z = transform(da.from_array(rows, chunks=(300, 4)), focus)
+    >>> Z.shape, Z.chunks[0], bool(np.allclose(Z.compute(), focus.transform(rows)))
     ((1000, 3), (300, 300, 300, 100), True)
     """
-    X = _checked(X, focus)
-    # One row tells how wide the result is and of which kind.
-    tried = np.asarray(focus.transform(np.zeros((1, X.shape[1]), dtype=X.dtype)))
+    X = _check_array(X, focus)
+    # Transform one row to learn the width and dtype of the result.
+    sample = np.asarray(focus.transform(np.zeros((1, X.shape[1]), dtype=X.dtype)))
     return X.map_blocks(
-        _transformed,
-        _sent(focus),
-        dtype=tried.dtype,
-        chunks=(X.chunks[0], (tried.shape[1],)),
-        meta=np.empty((0, 0), dtype=tried.dtype),
+        _transform_block,
+        _delay(focus),
+        dtype=sample.dtype,
+        chunks=(X.chunks[0], (sample.shape[1],)),
+        meta=np.empty((0, 0), dtype=sample.dtype),
     )
 
 
-def anomaly_score(X: Any, detector: Scorer) -> Any:
-    """Score rows block by block: high is strange.
+def anomaly_score(X: Any, detector: Any) -> Any:
+    """Score the rows of a Dask array block by block; high scores are anomalous.
 
-    Every row must be scored by itself, as by a detector that was fitted on known rows. One that adapts to what it
-    scores would see one block as the whole.
+    The detector must score every row independently. A detector that adapts to the rows it scores would adapt to each
+    block separately, so it is rejected.
 
     Parameters
     ----------
@@ -89,31 +74,33 @@ def anomaly_score(X: Any, detector: Scorer) -> Any:
     ((200,), True)
     """
     if getattr(detector, "adapt", False):
-        raise InputError("This detector adapts to the rows that it scores, so it must see all of a set at once.")
-    X = _checked(X, detector)
+        raise InputError(
+            "A detector with adapt=True needs all rows of a group at once. Use one with adapt=False for Dask arrays."
+        )
+    X = _check_array(X, detector)
     return X.map_blocks(
-        _scored, _sent(detector), dtype=np.float64, drop_axis=1, meta=np.empty(0), chunks=(X.chunks[0],)
+        _score_block, _delay(detector), dtype=np.float64, drop_axis=1, meta=np.empty(0), chunks=(X.chunks[0],)
     )
 
 
-def _transformed(rows: Rows, focus: Transformer) -> Rows:
+def _transform_block(rows: Rows, focus: Any) -> Rows:
     with one_thread():
         return np.asarray(focus.transform(rows))
 
 
-def _scored(rows: Rows, detector: Scorer) -> Floats:
+def _score_block(rows: Rows, detector: Any) -> Floats:
     with one_thread():
         return np.asarray(detector.anomaly_score(rows), dtype=np.float64)
 
 
-def _checked(X: Any, learned: Any) -> Any:
-    if not is_lazy_array(X) or X.ndim != 2:
+def _check_array(X: Any, estimator: Any) -> Any:
+    if not is_dask_array(X) or X.ndim != 2:
         raise InputError(f"X is {type(X).__name__}; expected a Dask array of shape (rows, features).")
-    if hasattr(learned, "n_features_in_"):
-        same_features(learned.n_features_in_, X.shape[1], "X")
+    if hasattr(estimator, "n_features_in_"):
+        check_same_n_features(estimator.n_features_in_, X.shape[1], "X")
     return X.rechunk({1: -1})
 
 
-def _sent(learned: Any) -> Any:
-    """Let all blocks share one copy, made when the result is computed."""
-    return dask_part().delayed(learned, pure=False, traverse=False)
+def _delay(estimator: Any) -> Any:
+    """Wrap an estimator so that all blocks share one copy of it."""
+    return import_dask().delayed(estimator, pure=False, traverse=False)

@@ -1,1 +1,1 @@
-"""What people look at: plots, the picture of the demo, and the report, one HTML file. Needs the extra "plot"."""
+"""Figures, videos, and the report, which is one HTML file. Needs the extra "plot"."""

@@ -1,6 +1,6 @@
-"""Score tracks: the scores of one set in order, its threshold and its alarms.
+"""Score tracks: the scores of one group in order, its threshold and its alarms.
 
-A long track is thinned to the least and the greatest score of each stretch of rows, so that no peak is lost:
+A long track is reduced to the minimum and maximum of each bucket of rows, so that no peak is lost:
 
     rows      0 1 2 3 | 4 5 6 7 | 8 9 10 11
     scores    1 2 7 1 | 1 2 1 1 | 2 1 9  8
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from undistract.arrays import Floats, Ints
+from undistract._arrays import Floats, Ints
+from undistract._optional import import_optional
 from undistract.detect.alarms import Alarm
-from undistract.detect.scores import Scores
-from undistract.extras import need
-from undistract.report.plots import BLUE, DASHED, FAINT, INK, LABEL_SIZE, new_figure, tidy
+from undistract.detect.base import Scores
+from undistract.report.figures import BLUE, DASHED, FAINT, INK, LABEL_SIZE, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,15 +32,15 @@ N_COLUMNS = 520  # of a track: about as many as it has pixels
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """The least and the greatest value of each stretch of rows; NaN where none was scored."""
+    """The minimum and maximum of each bucket of rows; NaN for a bucket without scores."""
 
-    firsts: Ints  # (c,) the first row of each stretch
+    firsts: Ints  # (c,) the first row of each bucket
     low: Floats  # (c,)
     high: Floats  # (c,)
 
 
 def envelope(values: Floats, n_columns: int = N_COLUMNS) -> Envelope:
-    """Thin a track to at most `n_columns` stretches of nearly the same length, without losing a peak.
+    """Reduce scores to the minimum and maximum of at most `n_columns` buckets of nearly equal length.
 
     Examples
     --------
@@ -51,13 +51,14 @@ def envelope(values: Floats, n_columns: int = N_COLUMNS) -> Envelope:
     firsts = stretches(len(values), n_columns)
     if not len(firsts):
         return Envelope(firsts, np.zeros(0), np.zeros(0))
-    # fmin and fmax pass over NaN, and give it back only where there is nothing else.
+    # fmin and fmax ignore NaN unless a bucket contains nothing else.
     return Envelope(firsts, np.fmin.reduceat(values, firsts), np.fmax.reduceat(values, firsts))
 
 
 def stretches(n_rows: int, n_columns: int) -> Ints:
-    """Return where each stretch of rows starts, (c,)."""
-    starts: Ints = np.arange(min(n_rows, n_columns)) * n_rows // max(min(n_rows, n_columns), 1)
+    """Return the first row of each bucket, (c,)."""
+    n_buckets = min(n_rows, n_columns)
+    starts: Ints = np.arange(n_buckets) * n_rows // max(n_buckets, 1)
     return starts
 
 
@@ -68,22 +69,22 @@ def track_figure(
     alarms: Sequence[Alarm] = (),
     limits: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw one track in a figure of its own.
+    """Return a figure of one track.
 
     Parameters
     ----------
     scores : Scores
     threshold : float, optional
-        Drawn as a line where it is finite.
+        Drawn as a line if it is finite.
     alarms : sequence of Alarm
-        Of this set.
+        Those of this group.
     limits : pair of float, optional
-        The scores at the lower and the upper edge, to draw several sets alike.
+        The scores at the lower and the upper edge, to draw several groups on one scale.
 
     Examples
     --------
     >>> figure = track_figure(Scores("camera-3", [1, 2, 9, 1]), threshold=5.0, alarms=[Alarm("camera-3", 2, 3, 2, 9.0)])
-    >>> [line.get_color() for line in figure.axes[0].lines]  # the scores, what alarms, where, and the threshold
+    >>> [line.get_color() for line in figure.axes[0].lines]  # scores, alarms, marks of alarms, threshold
     ['#666666', '#0072B2', '#0072B2', '#1F1F1F']
     """
     figure = new_figure(5.6, 1.55)
@@ -101,26 +102,29 @@ def draw_track(
     limits: tuple[float, float] | None = None,
     n_columns: int = N_COLUMNS,
 ) -> None:
-    """Draw the scores of one set in order; what alarms is blue, and marked along the lower edge."""
+    """Draw the scores of one group in order; alarms are blue, and marked along the lower edge."""
     low, high = limits or score_limits([scores], threshold)
-    # Numbers near the end of their range have a unit of their own; there are no ticks to tell.
-    unit = max(abs(low), abs(high)) / 1e100 if max(abs(low), abs(high)) > 1e100 else 1.0
-    low, high, values = low / unit, high / unit, scores.values / unit
-    thin = envelope(values, n_columns)
-    where, is_time = _places(scores, thin.firsts)
-    peaks = envelope(np.where(_rows_of(alarms, len(scores)), values, np.nan), n_columns)
-    called = ~np.isnan(peaks.high)
-    marks = Envelope(peaks.firsts, np.where(called, low, np.nan), np.where(called, low + 0.07 * (high - low), np.nan))
-    hair = 0.002 * (high - low)  # a lone row is a line without length, which nobody would see
-    for thinned, colour, width in ((thin, FAINT, 1.0), (peaks, BLUE[0], 2.5), (marks, BLUE[0], 2.5)):
-        axes.plot(*_zigzag(where, thinned, hair), color=colour, linewidth=width, solid_capstyle="round")
+    # Scale scores near the largest float, which matplotlib could not handle. The axis has no ticks, so nothing is lost.
+    unit = max(abs(low) / 1e100, abs(high) / 1e100, 1.0)
+    low /= unit
+    high /= unit
+    values = scores.values / unit
+    track = envelope(values, n_columns)
+    x, is_time = _x_values(scores, track.firsts)
+    peaks = envelope(np.where(_alarm_mask(alarms, len(scores)), values, np.nan), n_columns)
+    is_alarm = ~np.isnan(peaks.high)
+    mark_top = low + 0.07 * (high - low)
+    marks = Envelope(peaks.firsts, np.where(is_alarm, low, np.nan), np.where(is_alarm, mark_top, np.nan))
+    hair = 0.002 * (high - low)  # makes a bucket with one row visible: it would be a line of length zero
+    for drawn, colour, width in ((track, FAINT, 1.0), (peaks, BLUE[0], 2.5), (marks, BLUE[0], 2.5)):
+        axes.plot(*_zigzag(x, drawn, hair), color=colour, linewidth=width, solid_capstyle="round")
     if threshold is not None and np.isfinite(threshold):
         axes.axhline(threshold / unit, color=INK, linewidth=1, linestyle=DASHED)
     axes.set_ylim(low, high)
     axes.set_yticks([])
     axes.set_ylabel("score", fontsize=LABEL_SIZE - 1, color=FAINT)
     if is_time:
-        dates = need("matplotlib.dates", extra="plot", to="Drawing plots")
+        dates = import_optional("matplotlib.dates", extra="plot", to="Drawing plots")
         locator = dates.AutoDateLocator(minticks=2, maxticks=6)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
@@ -129,40 +133,39 @@ def draw_track(
     axes.margins(x=0.01)
 
 
-def score_limits(sets: Sequence[Scores], threshold: float | None) -> tuple[float, float]:
-    """Return the edges between which all scores of these sets can be drawn, and their threshold too."""
-    ends = [end for one in sets for end in _ends(one.values)]
+def score_limits(groups: Sequence[Scores], threshold: float | None) -> tuple[float, float]:
+    """Return limits of the axis that include all scores of some groups and the threshold."""
+    ends = [0.0, 1.0]
+    scored = np.concatenate([scores.values[~np.isnan(scores.values)] for scores in groups] or [np.zeros(0)])
+    if len(scored):
+        ends = [float(scored.min()), float(scored.max())]
     if threshold is not None and np.isfinite(threshold):
-        ends.append(float(threshold))
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    # Half of each, so that differences of numbers near the largest stay finite.
-    room = 0.1 * (high / 2 - low / 2) or 0.5 * abs(low) or 0.5
-    return low - room, high + room
+        ends = [float(threshold), *(ends if len(scored) else [])]
+    low = min(ends)
+    high = max(ends)
+    # Half of each, so that the difference of numbers near the largest float stays finite.
+    margin = 0.1 * (high / 2 - low / 2) or 0.5 * abs(low) or 0.5
+    return low - margin, high + margin
 
 
-def _ends(values: Floats) -> list[float]:
-    scored = values[~np.isnan(values)]
-    return [float(scored.min()), float(scored.max())] if len(scored) else []
-
-
-def _rows_of(alarms: Sequence[Alarm], n_rows: int) -> npt.NDArray[np.bool_]:
-    called = np.zeros(n_rows, dtype=bool)
+def _alarm_mask(alarms: Sequence[Alarm], n_rows: int) -> npt.NDArray[np.bool_]:
+    is_alarm = np.zeros(n_rows, dtype=bool)
     for alarm in alarms:
-        called[alarm.start : alarm.stop] = True
-    return called
+        is_alarm[alarm.start : alarm.stop] = True
+    return is_alarm
 
 
-def _places(scores: Scores, firsts: Ints) -> tuple[npt.NDArray[Any], bool]:
-    """Say where each stretch stands: at its time, or at its row where times are missing or run backwards."""
+def _x_values(scores: Scores, firsts: Ints) -> tuple[npt.NDArray[Any], bool]:
+    """Return the time of each bucket, or its first row if times are missing or not in order."""
     times = scores.times
     if times is None or not len(times) or not (times[1:] >= times[:-1]).all():
         return firsts, False
     is_time = times.dtype.kind == "M"
     if is_time and not (times[0] >= FIRST_DAY and times[-1] <= LAST_DAY):
-        return firsts, False  # no calendar that matplotlib could draw
+        return firsts, False  # outside of the calendar of matplotlib
     return times[firsts], is_time
 
 
-def _zigzag(where: npt.NDArray[Any], thin: Envelope, hair: float) -> tuple[npt.NDArray[Any], Floats]:
-    """Go up once in each stretch, and on to the next; a gap stays a gap."""
-    return np.repeat(where, 2), np.column_stack([thin.low - hair, thin.high + hair]).ravel()
+def _zigzag(x: npt.NDArray[Any], track: Envelope, hair: float) -> tuple[npt.NDArray[Any], Floats]:
+    """Return a line from the minimum to the maximum of each bucket and on to the next; NaN stays a gap."""
+    return np.repeat(x, 2), np.column_stack([track.low - hair, track.high + hair]).ravel()

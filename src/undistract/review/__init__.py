@@ -1,42 +1,48 @@
-"""People look, and what they say is kept: verdicts, which of them stand, and the log that holds them."""
+"""The review application without HTTP: items, the log of verdicts, and the session that updates the model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from undistract.extras import need
-from undistract.review.verdicts import (
+from undistract._optional import import_optional
+from undistract.pipeline.verdicts import (
     ANSWERS,
     SCOPES,
+    ActiveVerdicts,
     Event,
-    Standing,
     Verdict,
     Withdrawal,
+    active_verdicts,
     event_from_json,
-    standing,
 )
 
 if TYPE_CHECKING:
+    from undistract.review.feedback import relearn
     from undistract.review.store import ReviewStore
 
 __all__ = [
     "ANSWERS",
     "SCOPES",
+    "ActiveVerdicts",
     "Event",
     "ReviewStore",
-    "Standing",
     "Verdict",
     "Withdrawal",
+    "active_verdicts",
     "event_from_json",
-    "standing",
+    "relearn",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # The store alone needs SQLAlchemy; verdicts do without.
+    # The store needs SQLAlchemy; verdicts do not.
     if name == "ReviewStore":
-        need("sqlalchemy", extra="web", to="Keeping a review")
+        import_optional("sqlalchemy", extra="web", to="Keeping a review")
         from undistract.review.store import ReviewStore
 
         return ReviewStore
+    if name == "relearn":
+        from undistract.review.feedback import relearn
+
+        return relearn
     raise AttributeError(f"module 'undistract.review' has no attribute {name!r}")

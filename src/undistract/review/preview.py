@@ -1,4 +1,4 @@
-"""Preview: what a verdict would change, seen before it is given."""
+"""Preview: the effect of a verdict before it is recorded."""
 
 from __future__ import annotations
 
@@ -7,119 +7,113 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from undistract.arrays import Floats
+from undistract._arrays import Floats
+from undistract._text import pluralize
 from undistract.focus import Focus
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What would change.
+    """The effect of a verdict on the items of a review.
 
     Parameters
     ----------
-    vanish, appear, weaken : arrays of places
-        Items that would no longer alarm, that would alarm anew, and confirmed anomalies that would score less.
-    then : (n,) array
+    resolved, new, weakened : arrays of indices
+        Items that would no longer alarm, items that would start to, and confirmed anomalies that would score less.
+    scores : (n,) array
         The score that each item would have.
-    removed, removed_then : int
-        How many directions are ignored now, and would be.
+    n_removed_before, n_removed_after : int
+        The number of ignored directions.
     direction : (d,) array
-        What would be taken out of the row that was looked at, beyond what is now.
+        The part of the deviation of the reviewed row that would be removed in addition.
+
+    Examples
+    --------
+    >>> none = np.array([], dtype=int)
+    >>> print(Preview(np.array([3]), none, none, np.ones(4), 1, 2, np.ones(2)))
+    1 alarm would vanish. 1 direction more would be ignored.
     """
 
-    vanish: NDArray[np.intp]
-    appear: NDArray[np.intp]
-    weaken: NDArray[np.intp]
-    then: Floats
-    removed: int
-    removed_then: int
+    resolved: NDArray[np.intp]
+    new: NDArray[np.intp]
+    weakened: NDArray[np.intp]
+    scores: Floats
+    n_removed_before: int
+    n_removed_after: int
     direction: Floats
 
-    @property
-    def places(self) -> tuple[NDArray[np.intp], ...]:
-        """The items that would vanish, appear and weaken."""
-        return self.vanish, self.appear, self.weaken
-
-    @property
-    def words(self) -> str:
-        """Say it in one or two sentences.
-
-        Examples
-        --------
-        >>> none = np.array([], dtype=int)
-        >>> Preview(np.array([3]), none, none, np.ones(4), 1, 2, np.ones(2)).words
-        '1 alarm would vanish. 1 direction more would be ignored.'
-        """
-        told = [
-            f"{_count(len(some), noun)} would {verb}."
-            for some, noun, verb in (
-                (self.vanish, "alarm", "vanish"),
-                (self.appear, "alarm", "appear"),
-                (self.weaken, "confirmed anomaly", "weaken"),
-            )
-            if len(some)
-        ]
-        more = self.removed_then - self.removed
-        if more:
-            told.append(f"{_count(abs(more), 'direction')} {'more' if more > 0 else 'fewer'} would be ignored.")
-        return " ".join(told) or "Nothing would change."
+    def __str__(self) -> str:
+        sentences = []
+        if len(self.resolved):
+            sentences.append(f"{pluralize(len(self.resolved), 'alarm')} would vanish.")
+        if len(self.new):
+            sentences.append(f"{pluralize(len(self.new), 'alarm')} would appear.")
+        if len(self.weakened) == 1:
+            sentences.append("1 confirmed anomaly would weaken.")
+        elif len(self.weakened):
+            sentences.append(f"{len(self.weakened)} confirmed anomalies would weaken.")
+        change = self.n_removed_after - self.n_removed_before
+        if change > 0:
+            sentences.append(f"{pluralize(change, 'direction')} more would be ignored.")
+        elif change < 0:
+            sentences.append(f"{pluralize(-change, 'direction')} fewer would be ignored.")
+        return " ".join(sentences) or "Nothing would change."
 
 
 def compare(
-    now: tuple[Floats, NDArray[np.bool_]],
-    then: tuple[Floats, NDArray[np.bool_]],
+    items_before: tuple[Floats, NDArray[np.bool_]],
+    items_after: tuple[Floats, NDArray[np.bool_]],
     confirmed: NDArray[np.bool_],
-    focuses: tuple[Focus, Focus],
+    focus_before: Focus,
+    focus_after: Focus,
     deviation: Floats,
 ) -> Preview:
-    """Compare items now and then.
+    """Compare the items before and after a verdict.
 
     Parameters
     ----------
-    now, then : pairs of arrays
+    items_before, items_after : pairs of arrays
         The score of each item, and whether it alarms.
     confirmed : array of bool
         Which items are confirmed anomalies.
-    focuses : pair of Focus
-        What is ignored now, and would be then.
+    focus_before, focus_after : Focus
     deviation : (d,) array
-        Of the row that is looked at, from its context.
+        Deviation of the reviewed row from its context.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> sets = [rng.normal([m, 0, 0, 0], [1, 9, 1, 1], size=(50, 4)) for m in range(10)]
-    >>> focuses = Focus(n_remove=0).fit_sets(sets), Focus(n_remove=1).fit_sets(sets)
+    >>> groups = [rng.normal([m, 0, 0, 0], [1, 9, 1, 1], size=(50, 4)) for m in range(10)]
+    >>> before, after = Focus(n_remove=0).fit_groups(groups), Focus(n_remove=1).fit_groups(groups)
     >>> none, all_three = np.zeros(3, dtype=bool), np.ones(3, dtype=bool)
-    >>> found = compare((np.ones(3), all_three), (np.zeros(3), none), none, focuses, np.array([0.0, 5.0, 0.0, 1.0]))
-    >>> found.vanish.tolist(), found.direction.round(1) + 0.0
+    >>> row = np.array([0.0, 5.0, 0.0, 1.0])
+    >>> effect = compare((np.ones(3), all_three), (np.zeros(3), none), none, before, after, row)
+    >>> effect.resolved.tolist(), effect.direction.round(1) + 0.0
     ([0, 1, 2], array([0., 5., 0., 0.]))
     """
-    (scores, alarms), (later, alarms_later) = now, then
-    kept_now, kept_then = (focus.projection_.visible(deviation[None, :])[0] for focus in focuses)
+    scores, alarms = items_before
+    new_scores, new_alarms = items_after
+    # The additional removed part is the difference of what the two projections keep.
+    kept_before = focus_before.projection_.kept_part(deviation[None, :])[0]
+    kept_after = focus_after.projection_.kept_part(deviation[None, :])[0]
     return Preview(
-        np.flatnonzero(alarms & ~alarms_later),
-        np.flatnonzero(~alarms & alarms_later),
-        np.flatnonzero(confirmed & fell(scores, later)),
-        later,
-        focuses[0].n_removed_,
-        focuses[1].n_removed_,
-        kept_now - kept_then,
+        np.flatnonzero(alarms & ~new_alarms),
+        np.flatnonzero(~alarms & new_alarms),
+        np.flatnonzero(confirmed & decreased(scores, new_scores)),
+        new_scores,
+        focus_before.n_removed_,
+        focus_after.n_removed_,
+        kept_before - kept_after,
     )
 
 
-def fell(before: Floats, after: Floats) -> NDArray[np.bool_]:
-    """Tell which scores fell; what falls by rounding has not.
+def decreased(before: Floats, after: Floats) -> NDArray[np.bool_]:
+    """Return which scores decreased by more than rounding.
 
     Examples
     --------
-    >>> fell(np.array([5.0, -5.0, 5.0]), np.array([4.0, -5.0, 5.0 - 1e-12])).tolist()
+    >>> decreased(np.array([5.0, -5.0, 5.0]), np.array([4.0, -5.0, 5.0 - 1e-12])).tolist()
     [True, False, False]
     """
     lower: NDArray[np.bool_] = (after < before) & ~np.isclose(after, before, rtol=1e-9, atol=0.0)
     return lower
-
-
-def _count(number: int, noun: str) -> str:
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"

@@ -1,8 +1,8 @@
 """One safetensors file: a JSON header of ours in its metadata, and arrays.
 
-    8 bytes, length │ {"__metadata__": {"undistract": "<our header>"}, "<array>": {dtype, shape, place}, …} │ numbers
+    8 bytes, length │ {"__metadata__": {"undistract": "<our header>"}, "<array>": {dtype, shape, offsets}, …} │ numbers
 
-Our header carries the sha256 of itself and of all arrays, so that a damaged file is refused, not believed.
+Our header contains the sha256 of itself and of all arrays, so that a damaged file is rejected.
 """
 
 from __future__ import annotations
@@ -21,61 +21,65 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from undistract._io import atomic_write
 from undistract.errors import FileError, InputError
-from undistract.files import write_whole
 
 Array = npt.NDArray[Any]
 
 FORMAT: Final = "undistract"
 FORMAT_VERSION: Final = 1
-# Room for half a million names of sets; a header is read whole, so this bounds the memory it takes.
+# Enough for half a million group names. A header is read completely, so this limits the memory it needs.
 LARGEST_HEADER = 2**24
 DTYPES = {"BOOL", "U8", "I8", "U16", "I16", "F16", "U32", "I32", "F32", "U64", "I64", "F64"}
-AGAIN = "Make it anew, or fetch it again from where it came."
+AGAIN = "Create it again, or fetch another copy."
 
 
 def write_container(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Path:
-    """Write header and arrays, all at once."""
+    """Write header and arrays atomically."""
     signed = {**header, "sha256": digest_of(header, arrays)}
     text = json.dumps(signed, allow_nan=False)
-    if len(text) > LARGEST_HEADER // 2:  # quotes are escaped once more
+    if len(text) > LARGEST_HEADER // 2:  # safetensors escapes the quotes again
         raise InputError(
-            f"The names and settings take {len(text)} bytes, a file holds {LARGEST_HEADER // 2}. "
-            "Give sets shorter names, or join some of them."
+            f"The names and settings take {len(text)} bytes, expected at most {LARGEST_HEADER // 2}. "
+            "Use shorter group names, or merge groups."
         )
 
-    def write(beside: Path) -> None:
+    def write(temporary: Path) -> None:
         try:
-            save_file(dict(arrays), beside, metadata={FORMAT: text})
-        except SafetensorError as error:  # of the disk: the arrays are as they must be
-            found = re.search(r"os error (\d+)", str(error))
-            raise (OSError(int(found[1]), os.strerror(int(found[1]))) if found else OSError(str(error))) from error
+            save_file(dict(arrays), temporary, metadata={FORMAT: text})
+        except SafetensorError as error:
+            # The arrays are valid, so this is an error of the disk, wrapped by safetensors.
+            match = re.search(r"os error (\d+)", str(error))
+            if match is None:
+                raise OSError(str(error)) from error
+            number = int(match[1])
+            raise OSError(number, os.strerror(number)) from error
 
-    return write_whole(path, write)
+    return atomic_write(path, write)
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read header and arrays, and refuse a file that is not as it was written."""
+    """Read header and arrays; raise `FileError` if the checksum does not match."""
     with _opened(path) as (file, header):
-        # A copy of its own: aligned, writable, and not at the mercy of whoever changes the file.
-        arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118  it is no mapping
+        # Copy: aligned, writable, and independent of later changes to the mapped file.
+        arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118  not a mapping
         expected = header.pop("sha256", None)
-        found = digest_of(header, arrays)
-        if found != expected:
-            raise FileError(f"{path} is damaged: its sha256 is {found}, its header says {expected!r:.80}. {AGAIN}")
+        digest = digest_of(header, arrays)
+        if digest != expected:
+            raise FileError(f"{path} is damaged: its sha256 is {digest}, expected {expected!r:.80}. {AGAIN}")
     return header, arrays
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, tuple[str, list[int]]]]:
-    """Read the header alone, with dtype and shape of each array; numbers are neither read nor checked."""
+    """Read only the header, with dtype and shape of each array; the arrays are neither read nor checked."""
     with _opened(path) as (file, header):
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        return header, {name: (one.get_dtype(), one.get_shape()) for name, one in slices.items()}
+        return header, {name: (tensor.get_dtype(), tensor.get_shape()) for name, tensor in slices.items()}
 
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Open a file of ours; what is wrong with it becomes one sentence, with what to do next."""
+    """Open a file written by `write_container`; any problem becomes a `FileError`."""
     path = Path(path)
     try:
         _check_size(path)
@@ -90,27 +94,25 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[Any, dict[str, Any]]
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except SafetensorError as error:
-        raise FileError(f"{path} is not a whole safetensors file ({error}). {AGAIN}") from error
+        raise FileError(f"{path} is not a complete safetensors file ({error}). {AGAIN}") from error
 
 
 def _check_size(path: Path) -> None:
     if not path.exists():
         raise FileError(f"There is no file {path}. Is the path right?")
-    if not path.is_file():  # a pipe would never end
-        raise FileError(f"{path} is not a file. Give the path of one that undistract.save wrote.")
+    if not path.is_file():  # reading a pipe might never end
+        raise FileError(f"{path} is not a file. Pass the path of a file that undistract.save wrote.")
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
     if path.stat().st_size < 8 + length:
-        raise FileError(
-            f"{path} is not a safetensors file, or only its beginning. Give one that undistract.save wrote."
-        )
+        raise FileError(f"{path} is not a safetensors file, or is cut off. Pass a file that undistract.save wrote.")
     if length > LARGEST_HEADER:
         raise FileError(f"{path} has a header of {length} bytes, expected {LARGEST_HEADER} at most. {AGAIN}")
 
 
 def _our_header(path: Path, metadata: Mapping[str, str] | None) -> dict[str, Any]:
     if FORMAT not in (metadata or {}):
-        raise FileError(f"{path} is a safetensors file of another program. Give one that undistract.save wrote.")
+        raise FileError(f"{path} is a safetensors file of another program. Pass a file that undistract.save wrote.")
     try:
         header = json.loads((metadata or {})[FORMAT], parse_constant=_no_constant)
         version = header["format_version"]
@@ -122,18 +124,19 @@ def _our_header(path: Path, metadata: Mapping[str, str] | None) -> dict[str, Any
         ) from error
     if version > FORMAT_VERSION:
         raise FileError(
-            f"{path} is written in format {version} by undistract {header.get('package_version')!r:.40}; this one "
+            f"{path} is written in format {version} by undistract {header.get('package_version')!r:.40}; this version "
             f"reads up to format {FORMAT_VERSION}. Upgrade: pip install --upgrade undistract"
         )
     return dict(header)
 
 
-def _no_constant(word: str) -> float:
-    raise ValueError(f"{word} is not JSON")
+def _no_constant(constant: str) -> float:
+    # Python's parser accepts NaN and Infinity, which JSON does not have.
+    raise ValueError(f"{constant} is not JSON")
 
 
 def digest_of(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """Return the sha256 of a header (without its own) and of all arrays."""
+    """Return the sha256 of a header (without its checksum) and of all arrays."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]

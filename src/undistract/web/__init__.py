@@ -1,1 +1,1 @@
-"""A door: requests from a browser or a program → the review's desk and the scoring story → pages and JSON."""
+"""HTTP: the review page and its API, and the scoring service. Needs the extra "web"."""

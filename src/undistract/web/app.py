@@ -1,80 +1,158 @@
-"""The app: the review's page and the scoring service behind one guard."""
+"""The web app: review page, scoring service, health and metrics, behind one authentication middleware."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import Response
 
 from undistract.version import __version__
-from undistract.web.guard import Guard
-from undistract.web.limits import LimitedBody, Limits
-from undistract.web.metrics import Metered, Metrics
-from undistract.web.problems import answer_in_words
-from undistract.web.schema import exact_schema
-from undistract.web.score_routes import score_router
-from undistract.web.static_files import static_router
-from undistract.web.status_routes import status_router
+from undistract.web.errors import register_error_handlers
+from undistract.web.limits import BodyLimitMiddleware, Limits
+from undistract.web.metrics import Metrics, MetricsMiddleware
+from undistract.web.openapi import complete_schema
+from undistract.web.score_api import score_router
+from undistract.web.security import AuthMiddleware
 
 if TYPE_CHECKING:
-    from undistract.workflow import Model
-    from undistract.workflow.desk import Desk
+    from undistract.pipeline import Model
+    from undistract.review.session import ReviewSession
+
+
+FOLDER = Path(__file__).parent / "static"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+
+
+def static_router(folder: Path = FOLDER) -> APIRouter:
+    """Serve the files of a folder under /static/: no subfolders, no links, only the types in `TYPES`.
+
+    A requested name is a key of a dictionary and never becomes a path, so path traversal is impossible.
+
+    Examples
+    --------
+    >>> [route.path for route in static_router().routes]
+    ['/static/{name}']
+    """
+    files = {path.name: path.read_bytes() for path in _static_paths(folder)}
+    router = APIRouter()
+
+    @router.get("/static/{name}", include_in_schema=False)
+    def static(name: str) -> Response:
+        """Return one file."""
+        if name not in files:
+            raise HTTPException(404)
+        return Response(files[name], media_type=TYPES[Path(name).suffix])
+
+    return router
+
+
+def _static_paths(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path for path in folder.iterdir() if path.suffix in TYPES and path.is_file() and not path.is_symlink()
+    )
+
+
+class Health(BaseModel):
+    """The server is running, with this version."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal["ok"] = "ok"
+    version: str = __version__
+
+
+def status_router(metrics: Metrics) -> APIRouter:
+    """Return the routes for health checks and monitoring.
+
+    Examples
+    --------
+    >>> [route.path for route in status_router(Metrics()).routes]
+    ['/health', '/metrics']
+    """
+    router = APIRouter()
+
+    @router.get("/health")
+    def health() -> Health:
+        """Report that the server is running."""
+        return Health()
+
+    @router.get("/metrics", response_class=PlainTextResponse)
+    def counts() -> PlainTextResponse:
+        """Return all counts in Prometheus' text format."""
+        return PlainTextResponse(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return router
 
 
 def make_app(
     *,
     token: str,
     hosts: Sequence[str] = (),
-    desk: Desk | None = None,
+    session: ReviewSession | None = None,
     model: Model | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """Make the app that `serve` runs.
+    """Build the app that `serve` runs.
 
     Parameters
     ----------
     token : str
-        Who knows it may come in; nothing is open without it.
+        The secret that every request must contain.
     hosts : sequence of str
-        Names that the server is called by, beside those of this machine. With a port, or the server's own is meant.
-    desk : Desk, optional
-        The review that the page shows.
+        Allowed host names, in addition to the loopback names. Without a port, the server's own port is used.
+    session : ReviewSession, optional
+        The review session. Without it, there is no review page.
     model : Model, optional
-        What rows are scored with.
+        The model that scores rows. Without it, there is no scoring service.
     limits : Limits, optional
+        Size and time limits of a request.
 
     Examples
     --------
     >>> sorted(make_app(token="secret").openapi()["paths"])
     ['/health', '/metrics']
     """
-    limits, metrics = limits or Limits(), Metrics()
+    limits = limits or Limits()
+    metrics = Metrics()
     app = FastAPI(
         title="undistract",
         version=__version__,
-        description="Scores rows without what distracts. Every call needs the token.",
-        docs_url=None,  # both pages would load scripts of others
+        description="Scores rows after removing nuisance variation. Every request needs the token.",
+        docs_url=None,  # both documentation pages would load scripts from other sites
         redoc_url=None,
-        redirect_slashes=False,  # a redirect is made of the Host that the caller sent
+        redirect_slashes=False,  # a redirect would contain the Host header of the client
         middleware=[
-            Middleware(Metered, metrics=metrics),
-            Middleware(Guard, token=token, hosts=hosts, limits=limits),
-            Middleware(LimitedBody, limits=limits),
+            Middleware(MetricsMiddleware, metrics=metrics),
+            Middleware(AuthMiddleware, token=token, hosts=hosts, limits=limits),
+            Middleware(BodyLimitMiddleware, limits=limits),
         ],
     )
     app.include_router(status_router(metrics))
     app.include_router(static_router())
     if model is not None:
         app.include_router(score_router(model, metrics, limits))
-    if desk is not None:
-        from undistract.web.review_routes import review_router
+    if session is not None:
+        from undistract.web.review_api import review_router
 
-        app.include_router(review_router(desk))
-    answer_in_words(app)
-    app.openapi = exact_schema(app.openapi)  # type: ignore[method-assign]
-    # FastAPI makes routes when they are first used and hushes warnings meanwhile, which two threads cannot do at once:
-    # made now, while the desk is still.
+        app.include_router(review_router(session))
+    register_error_handlers(app)
+    app.openapi = complete_schema(app.openapi)  # type: ignore[method-assign]
+    # FastAPI builds the schema on first use and suppresses warnings meanwhile, which is not thread-safe. Build it
+    # here, before the worker thread of the review starts.
     app.openapi()
     return app

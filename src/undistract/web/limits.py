@@ -1,4 +1,4 @@
-"""How much a caller may send, and how long that may take: what is too large or too slow is refused while it arrives."""
+"""Size and time limits for requests. A body that is too large or too slow is rejected while it arrives."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from undistract.web.problems import header, problem
+from undistract.web.errors import error_response, header
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may cost.
+    """Limits of one request.
 
     Parameters
     ----------
     body_bytes : int
-        The largest body.
+        The maximum size of the body.
     head_bytes : int
-        The most that the address and all headers may take together.
+        The maximum size of the URL and all headers together.
     seconds : float
-        How long a head, and after it a body, may take to arrive.
+        The time limit for the headers, and again for the body.
     rows : int
-        The most rows that one call scores.
+        The maximum number of rows in a scoring request.
     lists : int
-        The most lists and objects in a body: an empty one is 3 bytes to send and 64 to hold.
+        The maximum number of lists and objects in a body. An empty list takes 3 bytes to send but 64 bytes in memory.
 
     Examples
     --------
@@ -41,8 +41,10 @@ class Limits:
     lists: int = 5000
 
 
-class LimitedBody:
-    """Refuse a body that is too large or too nested (413), or too slow (408), also where nothing announced it.
+class BodyLimitMiddleware:
+    """Reject a body that is too large or has too many lists (413), or is too slow (408).
+
+    The size is counted while the body arrives, because Content-Length may be missing or wrong.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ class LimitedBody:
 
     Examples
     --------
-    >>> from undistract.web.limits import LimitedBody
-    >>> LimitedBody(None, limits=Limits(body_bytes=1000)).limits.body_bytes
+    >>> from undistract.web.limits import BodyLimitMiddleware
+    >>> BodyLimitMiddleware(None, limits=Limits(body_bytes=1000)).limits.body_bytes
     1000
     """
 
@@ -61,56 +63,68 @@ class LimitedBody:
         self.limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, counting what arrives."""
+        """Pass a request on and count the bytes and lists of its body."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        announced = header(scope, "content-length")
-        if refusal := self._excess(int(announced) if announced.isdecimal() else 0, 0):
-            return await refusal(scope, receive, send)
+        content_length = header(scope, "content-length")
+        if content_length.isdecimal():
+            rejection = self._reject(int(content_length), 0)
+            if rejection is not None:
+                return await rejection(scope, receive, send)
 
-        until = asyncio.get_running_loop().time() + self.limits.seconds
-        arrived, opened, complete, started, refused = 0, 0, False, False, False
+        deadline = asyncio.get_running_loop().time() + self.limits.seconds
+        n_bytes = 0
+        n_lists = 0
+        is_complete = False
+        is_started = False
+        is_rejected = False
 
-        async def counted() -> Message:
-            nonlocal arrived, opened, complete, refused
+        async def receive_counted() -> Message:
+            nonlocal n_bytes, n_lists, is_complete, is_rejected
             message: Message = {}
             try:
-                async with asyncio.timeout_at(None if complete else until):
+                # The body is complete: the app may wait for a disconnect as long as it wants.
+                async with asyncio.timeout_at(None if is_complete else deadline):
                     message = await receive()
             except TimeoutError:
-                refusal = self._late()
+                rejection: Response | None = self._too_slow()
             else:
                 body = message.get("body", b"")
-                arrived, opened = arrived + len(body), opened + body.count(b"[") + body.count(b"{")
-                refusal = self._excess(arrived, opened)
-            complete = not message.get("more_body", False)
-            if refusal is None:
+                n_bytes += len(body)
+                n_lists += body.count(b"[") + body.count(b"{")
+                rejection = self._reject(n_bytes, n_lists)
+            is_complete = not message.get("more_body", False)
+            if rejection is None:
                 return message
-            # Answered here and now; whoever reads the body is told that the caller has gone.
-            refused = True
-            if not started:
-                await refusal(scope, receive, send)
+            # Send the response here; the code that reads the body sees a client that disconnected.
+            is_rejected = True
+            if not is_started:
+                await rejection(scope, receive, send)
             return {"type": "http.disconnect"}
 
-        async def answering(message: Message) -> None:
-            nonlocal started
-            if not refused:
-                started = True
+        async def send_unless_rejected(message: Message) -> None:
+            nonlocal is_started
+            if not is_rejected:
+                is_started = True
                 await send(message)
 
         try:
-            await self.app(scope, counted, answering)
+            await self.app(scope, receive_counted, send_unless_rejected)
         except Exception:
-            if not refused:
+            if not is_rejected:
                 raise
 
-    def _excess(self, arrived: int, opened: int) -> Response | None:
-        most, lists = self.limits.body_bytes, self.limits.lists
-        if arrived > most:
-            return problem(413, f"The body is larger than {most / 1e6:g} MB, the most that is taken. Send it in parts.")
-        if opened > lists:
-            return problem(413, f"The body holds more than {lists} lists, the most that are taken. Send it in parts.")
+    def _reject(self, n_bytes: int, n_lists: int) -> Response | None:
+        limits = self.limits
+        if n_bytes > limits.body_bytes:
+            return error_response(
+                413, f"The body is larger than the limit of {limits.body_bytes / 1e6:g} MB. Split it."
+            )
+        if n_lists > limits.lists:
+            return error_response(413, f"The body has more lists than the limit of {limits.lists}. Split it.")
         return None
 
-    def _late(self) -> Response | None:
-        return problem(408, f"The body did not arrive within {self.limits.seconds:g} seconds. Send less at once.")
+    def _too_slow(self) -> Response:
+        return error_response(
+            408, f"The body did not arrive within {self.limits.seconds:g} seconds. Send less at once."
+        )

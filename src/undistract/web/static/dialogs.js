@@ -1,18 +1,16 @@
-// Dialogs: the browser keeps the focus inside and gives it back; we say when one closes, and with what.
+// Dialogs. The browser keeps the focus inside an open dialog and restores it afterwards.
 
 import { find } from "./dom.js";
 
-const opened = (dialog) => dialog.matches("[open]");
-
 export const anyOpen = () => Boolean(document.querySelector("dialog[open]"));
 
-// Open one; resolves to true when it was accepted (a button with value "ok"), false when it was left.
+// Open a dialog. Resolves to true if it was accepted (a button with value "ok"), else to false.
 export function ask(name) {
   const dialog = find(`${name}-dialog`);
-  if (opened(dialog)) return Promise.resolve(false);
+  if (dialog.matches("[open]")) return Promise.resolve(false);
   dialog.returnValue = "";
   dialog.showModal();
-  return new Promise((answer) => dialog.addEventListener("close", () => answer(dialog.returnValue === "ok"), { once: true }));
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok"), { once: true }));
 }
 
 for (const button of document.querySelectorAll("[data-closes]")) {

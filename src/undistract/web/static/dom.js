@@ -1,4 +1,4 @@
-// Small hands for the page. Words become text nodes, so nothing that was read can become markup.
+// Helpers that create elements. Strings become text nodes, so that data can never become markup.
 
 export const find = (id) => document.getElementById(id);
 
@@ -20,10 +20,10 @@ export function draw(tag, attributes = {}, ...children) {
   return element;
 }
 
-// A picture that the server may not have: it goes away instead of showing a broken sign.
-export function picture(source, words) {
-  const image = make("img", { src: source, alt: words });
-  const figure = make("figure", {}, image, make("figcaption", {}, words));
+// An image. If the server does not have it, the figure is removed instead of showing a broken image.
+export function picture(source, caption) {
+  const image = make("img", { src: source, alt: caption });
+  const figure = make("figure", {}, image, make("figcaption", {}, caption));
   image.addEventListener("error", () => figure.remove());
   return figure;
 }

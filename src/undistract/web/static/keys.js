@@ -1,9 +1,9 @@
-// Which key does what. Keys stay out of the way of fields, dialogs and the browser's own.
+// Keyboard shortcuts. They are inactive in form fields and dialogs, and never override those of the browser.
 
 import { anyOpen } from "./dialogs.js";
 
 export const KEYS = {
-  f: "familiar", a: "anomaly", u: "unsure", z: "undo", p: "preview", c: "calm",
+  f: "false_alarm", a: "anomaly", u: "unsure", z: "undo", p: "preview", c: "calm",
   n: "next", ArrowDown: "next", b: "previous", ArrowUp: "previous", " ": "play",
   ArrowLeft: "left", ArrowRight: "right", "+": "closer", "=": "closer", "-": "wider", 0: "whole",
   s: "summary", e: "export", "?": "help",
@@ -17,9 +17,9 @@ export function listen(actions) {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const action = actions[KEYS[key]];
     const own = event.target.closest?.(OWN[key] ?? OWN.default);
-    // A dialog that was just closed may hold the focus for one frame more.
+    // A dialog that was just closed may keep the focus for one more frame.
     if (!action || (own && !own.closest("dialog"))) return;
-    // A key held down may walk and zoom, but it answers once.
+    // A key that is held down repeats walking and zooming, but gives only one verdict.
     if (event.repeat && !["next", "previous", "left", "right", "closer", "wider"].includes(KEYS[key])) return;
     event.preventDefault();
     action();

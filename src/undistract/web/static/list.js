@@ -1,11 +1,11 @@
-// The list: only the rows in sight are there, each at its place. A row keeps its element when the ranking changes, so
-// the style sheet can let it glide to its new place.
+// The virtual list: only visible rows exist. A row keeps its element when the ranking changes, so that the style sheet
+// can animate it to its new position.
 
 import { make } from "./dom.js";
-import { count, number, place } from "./words.js";
+import { count, label, number, place } from "./words.js";
 
 const HEIGHT = 60; // px, as in review.css
-const SPARE = 6;
+const SPARE = 6; // rows above and below the visible ones
 
 export class List {
   constructor(box, queue, pick) {
@@ -29,7 +29,7 @@ export class List {
   render() {
     const [first, last] = this.range;
     this.sheet.style.height = `${this.queue.about.total * HEIGHT}px`;
-    const kept = new Map();
+    const visible = new Map();
     for (let index = first; index <= last && index < this.queue.about.total; index++) {
       const item = this.queue.at(index);
       const id = item?.id ?? `unread ${index}`;
@@ -39,19 +39,19 @@ export class List {
       row.setAttribute("aria-posinset", index + 1);
       row.setAttribute("aria-setsize", this.queue.about.total);
       if (item) this.fill(row, item);
-      kept.set(id, row);
+      visible.set(id, row);
     }
-    for (const [id, row] of this.rows) if (!kept.has(id)) row.remove();
-    this.rows = kept;
+    for (const [id, row] of this.rows) if (!visible.has(id)) row.remove();
+    this.rows = visible;
     this.mark();
-    this.queue.need(first, last).then((came) => came && this.render(), () => {});
+    this.queue.need(first, last).then((isNew) => isNew && this.render(), () => {});
   }
 
   fill(row, item) {
     const moved = this.moved.get(item.id);
-    const looks = JSON.stringify([item, moved]);
-    if (row.looks === looks) return;
-    row.looks = looks;
+    const content = JSON.stringify([item, moved]);
+    if (row.content === content) return;
+    row.content = content;
     row.id = `row-${item.id}`;
     row.dataset.item = item.id;
     row.dataset.answer = item.answer ?? "";
@@ -59,10 +59,10 @@ export class List {
     const step = moved ? moved.from - moved.to : 0;
     row.replaceChildren(
       make("span", { class: "rank" }, String(item.rank)),
-      make("bdi", { class: "set" }, item.set_name),
+      make("bdi", { class: "set" }, item.group_name),
       make("span", { class: "score" }, number(item.score)),
       make("span", { class: "note" }, make("span", { class: "where" }, place(item)),
-        item.answer ? make("span", { class: `badge ${item.answer}` }, item.answer, item.who ? " · " : "", make("bdi", {}, item.who ?? "")) : null,
+        item.answer ? make("span", { class: `badge ${item.answer}` }, label(item.answer), item.who ? " · " : "", make("bdi", {}, item.who ?? "")) : null,
         !item.answer && !item.alarm && item.was_alarm ? make("span", { class: "quiet" }, "no alarm now") : null,
         step ? make("span", { class: "step", "aria-label": `${step > 0 ? "up" : "down"} ${count(Math.abs(step), "place")}` },
           `${step > 0 ? "▲" : "▼"} ${Math.abs(step)}`) : null),
@@ -87,9 +87,9 @@ export class List {
     this.render();
   }
 
-  // What the newest ranking moved, until the next one.
+  // Show what the latest ranking moved, until the next ranking.
   changed(moved) {
-    this.moved = new Map(moved.map((one) => [one.id, one]));
+    this.moved = new Map(moved.map((move) => [move.id, move]));
     this.render();
   }
 }

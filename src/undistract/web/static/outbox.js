@@ -1,14 +1,13 @@
-// Answers on their way. Each has a key of its own, so that sending it again keeps it once; they go out in order,
-// and one that nobody took is kept and tried again until somebody does.
+// Verdicts that are not saved yet. Each has a unique key, so that sending it again records it once. They are sent in
+// order, and a failed request is repeated until it succeeds.
 
 import { send } from "./api.js";
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 8000;
-const FINAL = new Set([400, 404, 409, 413, 422]); // the server understood, and will never take it
+const FINAL = new Set([400, 404, 409, 413, 422]); // rejected for good: do not repeat the request
 
-// A UUID of random bits. `crypto.randomUUID` does the same, but is not there where the page came over plain HTTP from
-// another machine.
+// A random UUID. `crypto.randomUUID` is not available if the page came over plain HTTP from another machine.
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -19,7 +18,7 @@ function newKey() {
 
 export class Outbox {
   constructor({ saved, refused, changed }) {
-    this.tell = { saved, refused, changed };
+    this.on = { saved, refused, changed };
     this.waiting = [];
     this.pause = FIRST_PAUSE;
     this.sending = false;
@@ -30,35 +29,35 @@ export class Outbox {
   }
 
   put(path, body) {
-    const letter = { path, body: { key: newKey(), ...body } };
-    this.waiting.push(letter);
-    this.tell.changed(this.waiting.length, null);
+    const request = { path, body: { key: newKey(), ...body } };
+    this.waiting.push(request);
+    this.on.changed(this.waiting.length, null);
     this.flush();
-    return letter.body.key;
+    return request.body.key;
   }
 
   async flush() {
     if (this.sending) return;
     this.sending = true;
     clearTimeout(this.timer);
-    let trouble = null;
-    while (this.waiting.length && !trouble) {
-      const letter = this.waiting[0];
+    let failure = null;
+    while (this.waiting.length && !failure) {
+      const request = this.waiting[0];
       try {
-        const { event } = await send(letter.path, letter.body);
+        const { event } = await send(request.path, request.body);
         this.waiting.shift();
         this.pause = FIRST_PAUSE;
-        this.tell.saved(letter.body, event);
+        this.on.saved(request.body, event);
       } catch (error) {
         if (FINAL.has(error.status)) {
           this.waiting.shift();
-          this.tell.refused(letter.body, error);
-        } else trouble = error;
+          this.on.refused(request.body, error);
+        } else failure = error;
       }
-      this.tell.changed(this.waiting.length, trouble);
+      this.on.changed(this.waiting.length, failure);
     }
     this.sending = false;
-    if (trouble) {
+    if (failure) {
       this.timer = setTimeout(() => this.flush(), this.pause);
       this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
     }

@@ -1,4 +1,4 @@
-// "Ignore all like this": what would change is seen before it is accepted.
+// "Ignore all like this": shows the effect of a false alarm verdict before it is accepted.
 
 import { send } from "./api.js";
 import { bars } from "./chart.js";
@@ -11,50 +11,50 @@ const SHOWN = 8;
 
 const field = (name) => find(`preview-${name}`);
 
-function asked(item) {
-  return { item: item.id, answer: "familiar", scope: field("scope").value, strength: Number(field("strength").value) };
+function settings(item) {
+  return { item: item.id, answer: "false_alarm", scope: field("scope").value, strength: Number(field("strength").value) };
 }
 
-function some(title, items, words = () => "") {
+function itemList(title, items, detail = () => "") {
   if (!items.length) return null;
-  const list = items.slice(0, SHOWN).map((item) => make("li", {}, make("bdi", {}, item.set_name), ` ${place(item)}${words(item)}`));
+  const list = items.slice(0, SHOWN).map((item) => make("li", {}, make("bdi", {}, item.group_name), ` ${place(item)}${detail(item)}`));
   const more = items.length > SHOWN ? [make("li", { class: "quiet" }, `and ${items.length - SHOWN} more`)] : [];
   return make("div", {}, make("h3", {}, title), make("ul", {}, ...list, ...more));
 }
 
-function shown(item, found) {
-  const { vanish, appear, weaken, direction, protected: kept, removed, removed_then: then, words } = found;
-  const query = new URLSearchParams(asked(item));
-  const way = direction.picture ? make("div", { class: "pictures" }, picture(`/api/preview.png?${query}`, "the direction that would go")) : null;
+function effect(item, result) {
+  const { vanish, appear, weaken, direction, protected: isProtected, removed, removed_then: removedAfter, words } = result;
+  const query = new URLSearchParams(settings(item));
+  const image = direction.picture ? make("div", { class: "pictures" }, picture(`/api/preview.png?${query}`, "the direction to be ignored")) : null;
   return [
     make("p", { class: "words" }, words),
-    kept ? make("p", { class: "caution" }, "A confirmed anomaly lies along this direction, so it is protected and stays.") : null,
-    make("p", { class: "quiet" }, `${count(removed, "direction")} ignored now, ${then} then.`),
-    some(`${count(vanish.length, "alarm")} would vanish`, vanish),
-    some(`${count(appear.length, "alarm")} would appear`, appear),
-    some(`${count(weaken.length, "confirmed anomaly", "confirmed anomalies")} would weaken`, weaken, (one) => `: ${number(one.score)} → ${number(one.then)}`),
-    make("div", {}, make("h3", {}, "What would be ignored"), way, bars(direction.features, "makes up")),
+    isProtected ? make("p", { class: "caution" }, "A confirmed anomaly deviates along this direction, so it is protected and stays.") : null,
+    make("p", { class: "quiet" }, `Ignored directions: ${removed} now, ${removedAfter} afterwards.`),
+    itemList(`${count(vanish.length, "alarm")} would disappear`, vanish),
+    itemList(`${count(appear.length, "alarm")} would appear`, appear),
+    itemList(`${count(weaken.length, "confirmed anomaly", "confirmed anomalies")} would get weaker`, weaken, (item) => `: ${number(item.score)} → ${number(item.then)}`),
+    make("div", {}, make("h3", {}, "What would be ignored"), image, bars(direction.features, "contributes")),
   ].filter(Boolean);
 }
 
-// Show it and wait; gives the answer's settings, or null.
+// Open the preview. Resolves to the settings of the verdict, or to null if it was cancelled.
 export async function preview(item) {
   const box = find("preview-shown");
   const accept = field("accept");
   let newest = 0;
   let timer = null;
-  let seen = false;
-  // Nothing is accepted unseen. The button keeps the focus meanwhile, so it is not disabled.
-  const ready = (is) => accept.setAttribute("aria-disabled", String(!(seen = is)));
-  const hold = (event) => seen || event.preventDefault();
-  const look = async () => {
+  let isReady = false;
+  // The effect must be visible before it can be accepted. The button is not disabled, because it would lose the focus.
+  const ready = (state) => accept.setAttribute("aria-disabled", String(!(isReady = state)));
+  const hold = (event) => isReady || event.preventDefault();
+  const load = async () => {
     const mine = ++newest;
     box.setAttribute("aria-busy", "true");
     ready(false);
     try {
-      const found = await send("/api/preview", asked(item));
+      const result = await send("/api/preview", settings(item));
       if (mine !== newest) return;
-      box.replaceChildren(...shown(item, found));
+      box.replaceChildren(...effect(item, result));
       ready(true);
     } catch (error) {
       if (mine === newest) box.replaceChildren(make("p", { class: "caution" }, error.message));
@@ -65,14 +65,14 @@ export async function preview(item) {
   const again = () => {
     clearTimeout(timer);
     ready(false);
-    if (field("strength").checkValidity()) timer = setTimeout(look, 150);
+    if (field("strength").checkValidity()) timer = setTimeout(load, 150);
   };
   field("form").reset();
-  box.replaceChildren(make("p", {}, "Looking what would change…"));
+  box.replaceChildren(make("p", {}, "Computing the effect…"));
   const controls = [field("scope"), field("strength")];
   controls.forEach((control) => control.addEventListener("input", again));
   field("form").addEventListener("submit", hold);
-  look();
+  load();
   const accepted = await ask("preview");
   newest = -1;
   clearTimeout(timer);
@@ -80,6 +80,6 @@ export async function preview(item) {
   field("form").removeEventListener("submit", hold);
   if (!accepted) return null;
   const days = Number(field("expires").value);
-  const { scope, strength } = asked(item);
+  const { scope, strength } = settings(item);
   return { scope, strength, expires: days ? Math.floor(Date.now() / 1000) + days * DAY : null, note: field("note").value };
 }

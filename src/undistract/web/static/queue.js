@@ -1,4 +1,4 @@
-// The ranked list as far as it was read: pages by number, and what was answered here but is not ranked there yet.
+// The ranked list: pages that were loaded, and verdicts given here that the server has not ranked yet.
 
 import { read } from "./api.js";
 
@@ -8,7 +8,7 @@ export class Queue {
   constructor() {
     this.pages = new Map();
     this.about = { version: -1, event: -1, total: 0, open: 0, answered: 0, busy: false };
-    this.mine = new Map(); // item → { answer, event }: shown until the server's list has seen that event
+    this.mine = new Map(); // item → { answer, event }: used until the list of the server includes that event
   }
 
   at(index) {
@@ -19,13 +19,13 @@ export class Queue {
 
   indexOf(id) {
     for (const [page, items] of this.pages) {
-      const found = items.findIndex((item) => item.id === id);
-      if (found >= 0) return page * PAGE + found;
+      const index = items.findIndex((item) => item.id === id);
+      if (index >= 0) return page * PAGE + index;
     }
     return -1;
   }
 
-  // Answers given here count at once in what the header says.
+  // The number of open items, including verdicts that were given here.
   get open() {
     let change = 0;
     for (const [id, { answer }] of this.mine) {
@@ -40,46 +40,46 @@ export class Queue {
     return read(`/api/queue?offset=${number * PAGE}&limit=${PAGE}`);
   }
 
-  // Read what is missing between two places of the list; true if something came.
+  // Load missing pages between two indices. Resolves to true if something was loaded.
   async need(first, last) {
-    let came = false;
+    let isNew = false;
     for (let number = Math.floor(first / PAGE); number * PAGE <= Math.min(last, this.about.total - 1); number++) {
       if (this.pages.has(number)) continue;
-      const found = await this.page(number);
-      if (found.version !== this.about.version || found.event !== this.about.event) return this.refresh(first, last);
-      this.pages.set(number, found.items);
-      came = true;
+      const page = await this.page(number);
+      if (page.version !== this.about.version || page.event !== this.about.event) return this.refresh(first, last);
+      this.pages.set(number, page.items);
+      isNew = true;
     }
-    return came;
+    return isNew;
   }
 
-  // Read again what is looked at, and the top, where the open ones are; all else is read when it is looked at.
-  // Old pages stay until the new are here.
+  // Reload the visible pages and the first one, which has the open items. Other pages are loaded when they get visible.
+  // Old pages stay until the new ones have arrived.
   async refresh(first, last) {
-    const wanted = new Set([0]);
-    for (let number = Math.floor(first / PAGE); number <= Math.floor(last / PAGE); number++) wanted.add(number);
+    const numbers = new Set([0]);
+    for (let number = Math.floor(first / PAGE); number <= Math.floor(last / PAGE); number++) numbers.add(number);
     const pages = new Map();
     let about = null;
-    for (const number of wanted) {
-      const { items, ...rest } = await this.page(number);
-      if (about && (rest.version !== about.version || rest.event !== about.event)) return this.refresh(first, last);
-      about = rest;
+    for (const number of numbers) {
+      const { items, ...state } = await this.page(number);
+      if (about && (state.version !== about.version || state.event !== about.event)) return this.refresh(first, last);
+      about = state;
       pages.set(number, items);
     }
-    if (about.version < this.about.version || about.event < this.about.event) return false; // an older answer, late
+    if (about.version < this.about.version || about.event < this.about.event) return false; // an older response that arrived late
     [this.pages, this.about] = [pages, about];
-    // While the server still learns, its list may not show yet what it has recorded.
+    // While the server re-ranks, its list may not include yet what it has recorded.
     for (const [id, { event }] of this.mine) {
       if (event !== null && event <= about.event && !about.busy) this.mine.delete(id);
     }
     return true;
   }
 
-  // The strongest open item that was not passed over; if all were, the strongest open one.
+  // The strongest open item that was not skipped; if all were skipped, the strongest open one.
   nextOpen(passed) {
     let first = null;
-    for (let place = 0; place < this.about.total; place++) {
-      const item = this.at(place);
+    for (let index = 0; index < this.about.total; index++) {
+      const item = this.at(index);
       if (!item || item.answer) continue;
       if (!passed.has(item.id)) return item;
       first ??= item;

@@ -1,4 +1,4 @@
-// The review page: opens on the strongest open alarm, sends answers, and follows the ranking as it changes.
+// The review page: shows the strongest open alarm, sends verdicts, and updates the list when the ranking changes.
 
 import { itemPath, read } from "./api.js";
 import { ask } from "./dialogs.js";
@@ -23,63 +23,62 @@ const track = new Track({
   box: find("track"), canvas: find("track-canvas"), words: find("track-words"), choice: find("track-set"), pick: (id) => open(id),
 });
 const outbox = new Outbox({ saved, refused, changed: saving });
-const mine = JSON.parse(sessionStorage.getItem(DONE) ?? "[]"); // what undo takes back, newest last
+const mine = JSON.parse(sessionStorage.getItem(DONE) ?? "[]"); // verdicts that undo can withdraw, newest last
 
 let about = null;
 let item = null;
 let who = localStorage.getItem(WHO);
 let opening = null;
-let newest = 0; // the number of the newest answer of one's own
-let drawn = null; // the version that the exhibit shows
-const passed = new Set(); // items that were looked at and left without an answer
-let restored = null; // an item whose answer was undone: the list follows it to its old place
-let stood = -1; // the shown item's place in the list when it was opened
+let newest = 0; // the event number of the newest verdict given here
+let drawn = null; // the version of the ranking that the exhibit was drawn for
+const passed = new Set(); // items that were skipped without a verdict
+let restored = null; // an item whose verdict was undone: the list scrolls to its new position
+let openedIndex = -1; // the position of the item in the list when it was opened
 
 function trouble(error) {
   find("trouble").hidden = !error;
   find("trouble-words").textContent = error?.message ?? "";
 }
 
-const say = (words) => (find("changed").textContent = words);
+const announce = (text) => (find("changed").textContent = text);
 
 // --- one item -------------------------------------------------------------------------------------------------------
 
-// Somebody wants to see it.
 function open(id) {
   list.select(id);
-  stood = queue.indexOf(id);
+  openedIndex = queue.indexOf(id);
   drawer(false);
   return show(id);
 }
 
 async function show(id) {
   opening?.abort();
-  const asked = (opening = new AbortController());
-  let found;
+  const request = (opening = new AbortController());
+  let loaded;
   try {
-    found = await read(itemPath(id), asked.signal);
+    loaded = await read(itemPath(id), request.signal);
   } catch (error) {
     if (error.name !== "AbortError") trouble(error);
     return;
   }
-  if (asked.signal.aborted) return;
-  if (item?.id !== found.id || outdated()) {
-    find("exhibit").replaceChildren(...exhibit(found));
+  if (request.signal.aborted) return;
+  if (item?.id !== loaded.id || outdated()) {
+    find("exhibit").replaceChildren(...exhibit(loaded));
     find("exhibit").dataset.learned = queue.about.event;
     drawn = queue.about.version;
   }
-  item = found;
+  item = loaded;
   find("centre").dataset.item = item.id;
-  find("item-name").textContent = item.set_name;
-  const gone = item.was_alarm && !item.alarm && !item.answer ? " · below the threshold now, n goes on" : "";
-  find("item-words").textContent = `${place(item)} · score ${number(item.score)}${gone}`;
+  find("item-name").textContent = item.group_name;
+  const resolved = item.was_alarm && !item.alarm && !item.answer ? " · below the threshold now, press n for the next" : "";
+  find("item-words").textContent = `${place(item)} · score ${number(item.score)}${resolved}`;
   find("play").hidden = !player();
   find("why").replaceChildren(...why(item, queue.about.threshold));
   find("history").replaceChildren(...history(item, takeBack));
   track.go(item);
 }
 
-// What is ignored changed since the exhibit was drawn. A video that plays goes on playing.
+// The ranking changed after the exhibit was drawn. A playing video is not interrupted.
 const outdated = () => drawn !== queue.about.version && !queue.about.busy && (player()?.paused ?? true);
 
 const player = () => find("exhibit").querySelector("video");
@@ -92,18 +91,18 @@ function play() {
 
 async function step(by) {
   passed.add(list.current);
-  // Where the ranking moved the item away, the walk does not follow it.
-  const moved = queue.indexOf(list.current) !== stood;
+  // If the ranking moved the item, continue with the next open one instead of its new neighbours.
+  const moved = queue.indexOf(list.current) !== openedIndex;
   let next = moved && by > 0 ? queue.nextOpen(passed) : null;
   if (!next) {
-    const to = Math.max(0, Math.min(queue.about.total - 1, stood + by));
+    const to = Math.max(0, Math.min(queue.about.total - 1, openedIndex + by));
     await queue.need(to, to);
     next = queue.at(to);
   }
   if (next && next.id !== list.current) await open(next.id);
 }
 
-// --- answers --------------------------------------------------------------------------------------------------------
+// --- verdicts -------------------------------------------------------------------------------------------------------
 
 function remember(change) {
   change(mine);
@@ -121,59 +120,60 @@ async function answer(word, settings = {}) {
   passed.delete(id);
   const next = queue.nextOpen(passed);
   if (next) await open(next.id);
-  else if (queue.open <= 0) await summary("Every alarm has an answer.").catch(trouble);
+  else if (queue.open <= 0) await summary("All alarms are reviewed.").catch(trouble);
 }
 
 function takeBack(of, id = item.id) {
   const key = outbox.put("/api/withdrawals", { of, who: who ?? "" });
   queue.mine.set(id, { answer: null, who: null, event: null, key });
-  remember((all) => {
-    const place = all.findIndex((one) => one.key === of);
-    if (place >= 0) all.splice(place, 1);
-  });
+  forget(of);
   progress();
   list.render();
 }
 
+function forget(key) {
+  remember((all) => {
+    const index = all.findIndex((verdict) => verdict.key === key);
+    if (index >= 0) all.splice(index, 1);
+  });
+}
+
 function undo() {
   const last = mine.at(-1);
-  if (!last) return say("There is no answer of yours to take back.");
+  if (!last) return announce("You have no verdict to undo.");
   takeBack(last.key, last.item);
-  say("Your last answer was taken back.");
+  announce("Your last verdict was withdrawn.");
   if (last.item) open(last.item);
   restored = last.item;
 }
 
 async function ignoreAll() {
   const settings = item && (await preview(item));
-  if (settings) answer("familiar", settings);
+  if (settings) answer("false_alarm", settings);
 }
 
 async function calm() {
   if (!track.view) return;
   const { set, start, stop } = track.view;
   const [from, to] = [find("calm-from"), find("calm-to")];
-  find("calm-words").textContent = `All rows of this stretch of ${about.sets[set].name} are normal. They are learned as a set of their own.`;
-  [from.max, to.max] = [about.sets[set].rows - 1, about.sets[set].rows - 1];
+  find("calm-words").textContent = `Mark all rows of this part of ${about.groups[set].name} as normal. They become a separate training group.`;
+  [from.max, to.max] = [about.groups[set].rows - 1, about.groups[set].rows - 1];
   [from.value, to.value] = [start, stop - 1];
   if (!(await ask("calm"))) return;
-  const [first, last] = [Number(from.value), Number(to.value)].sort((one, other) => one - other);
+  const [first, last] = [Number(from.value), Number(to.value)].sort((a, b) => a - b);
   const key = outbox.put("/api/verdicts", { item: `${set}-${first}-${last + 1}`, answer: "calm", who: who ?? "" });
   remember((all) => all.push({ key, item: null }));
 }
 
 function saved(body, event) {
-  for (const one of queue.mine.values()) if (one.key === body.key) one.event = event;
+  for (const verdict of queue.mine.values()) if (verdict.key === body.key) verdict.event = event;
   newest = Math.max(newest, event);
   trouble(null);
 }
 
 function refused(body, error) {
-  for (const [id, one] of queue.mine) if (one.key === body.key) queue.mine.delete(id);
-  remember((all) => {
-    const place = all.findIndex((one) => one.key === body.key);
-    if (place >= 0) all.splice(place, 1);
-  });
+  for (const [id, verdict] of queue.mine) if (verdict.key === body.key) queue.mine.delete(id);
+  forget(body.key);
   trouble(error);
   progress();
   list.render();
@@ -181,9 +181,9 @@ function refused(body, error) {
 
 function saving(waiting, error) {
   const box = find("saving");
-  box.textContent = waiting ? `${count(waiting, "answer")} not saved yet` : "saved";
+  box.textContent = waiting ? `${count(waiting, "verdict")} not saved yet` : "saved";
   box.dataset.waiting = waiting;
-  if (error) trouble({ message: `${error.message} Your answers are kept here and sent again. Keep this page open.` });
+  if (error) trouble({ message: `${error.message} Your verdicts are kept and will be sent again. Keep this page open.` });
 }
 
 // --- the ranking ----------------------------------------------------------------------------------------------------
@@ -193,21 +193,21 @@ function progress() {
   const done = total - queue.open;
   find("progress").max = Math.max(1, total);
   find("progress").value = done;
-  find("progress-words").textContent = `${done} answered, ${total - done} open`;
+  find("progress-words").textContent = `${done} reviewed, ${total - done} open`;
 }
 
-let reading = false;
-let again = false;
-let complained = null; // why the server could not learn, as it said last: shown once for each answer, and gone with its cause
-let settled = null; // the version before the answers that are being learned: what changed is said from there on
+let isRefreshing = false;
+let isStale = false;
+let complained = null; // the last message why feedback could not be applied: shown once, removed when it is resolved
+let settled = null; // the version before the verdicts that are being applied: changes are reported relative to it
 
-// Bring the list up to date: one reading at a time, and one more if something came meanwhile.
+// Update the list. Only one update runs at a time; changes in the meantime start another one.
 async function refresh() {
-  again = true;
-  if (reading) return;
-  reading = true;
-  while (again) {
-    again = false;
+  isStale = true;
+  if (isRefreshing) return;
+  isRefreshing = true;
+  while (isStale) {
+    isStale = false;
     try {
       await queue.refresh(...list.range);
       list.render();
@@ -216,14 +216,14 @@ async function refresh() {
       if (settled !== null && version > settled) {
         const { moved, words } = await read(`/api/changes?version=${settled}`);
         list.changed(moved);
-        say(words);
+        announce(words);
       }
       if (!busy) {
         settled = version;
         document.body.dataset.learned = event;
         if (restored && restored === list.current) {
           list.select(restored);
-          stood = queue.indexOf(restored);
+          openedIndex = queue.indexOf(restored);
           restored = null;
         }
       }
@@ -236,31 +236,31 @@ async function refresh() {
       progress();
       track.ask();
       await renew();
-      if (list.current) await show(list.current); // somebody else may have answered it
+      if (list.current) await show(list.current); // another reviewer may have answered it
     } catch (error) {
       trouble(error);
     }
   }
-  reading = false;
+  isRefreshing = false;
 }
 
 function follow() {
   const events = new EventSource("/api/events");
   events.addEventListener("message", (message) => {
     const { version, event } = JSON.parse(message.data);
-    // An answer of one's own is shown already; the server is left to learn from it.
+    // A verdict given here is shown already; wait until the server has applied it.
     if (version !== queue.about.version || (event !== queue.about.event && event !== newest)) refresh();
   });
 }
 
 // --- the page -------------------------------------------------------------------------------------------------------
 
-function drawer(wanted = !document.body.classList.contains("drawer-open")) {
-  document.body.classList.toggle("drawer-open", wanted);
-  find("drawer").setAttribute("aria-expanded", String(wanted));
+function drawer(isOpen = !document.body.classList.contains("drawer-open")) {
+  document.body.classList.toggle("drawer-open", isOpen);
+  find("drawer").setAttribute("aria-expanded", String(isOpen));
 }
 
-// Whoever reaches beside the open list, or presses Escape, wants to leave it.
+// A click outside of the open list, or Escape, closes it.
 addEventListener("click", (event) => event.target.closest?.("nav, #drawer") || drawer(false));
 addEventListener("keydown", (event) => event.key === "Escape" && drawer(false));
 
@@ -278,7 +278,7 @@ function reviewer() {
 }
 
 listen({
-  familiar: () => answer("familiar"), anomaly: () => answer("anomaly"), unsure: () => answer("unsure"),
+  false_alarm: () => answer("false_alarm"), anomaly: () => answer("anomaly"), unsure: () => answer("unsure"),
   undo, preview: ignoreAll, calm, play, name, drawer: () => drawer(),
   next: () => step(1).catch(trouble), previous: () => step(-1).catch(trouble),
   left: () => track.view && track.pan(-0.25), right: () => track.view && track.pan(0.25),
@@ -289,14 +289,14 @@ listen({
 async function start() {
   reviewer();
   about = await read("/api/about");
-  track.know(about.sets);
+  track.know(about.groups);
   await refresh();
   const first = queue.nextOpen(passed) ?? queue.at(0);
   if (first) await open(first.id);
   else {
     find("item-name").textContent = "No alarms";
-    find("item-words").textContent = "Nothing scored over the threshold, so there is nothing to review.";
-    if (about.sets.length) track.whole(0);
+    find("item-words").textContent = "No score is above the threshold, so there is nothing to review.";
+    if (about.groups.length) track.whole(0);
   }
   follow();
   if (who === null) name();

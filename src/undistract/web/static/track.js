@@ -1,17 +1,17 @@
-// The score track of one set: what is in sight, and how it moves. The server thins the scores to what fits; on a zoom
-// the old picture is stretched at once and the finer scores follow.
+// The score track of one group. The server reduces the scores to the width of the track. On a zoom, the old scores are
+// stretched immediately, and finer ones are loaded.
 
 import { read } from "./api.js";
 import { make } from "./dom.js";
 import { paint, PADDING } from "./track_paint.js";
 
-const SMALLEST = 20; // rows in sight at the closest zoom
-const SETTLE = 80; // ms without a movement before finer scores are asked for
-const NEAR = 12; // px beside an alarm that still mean it
+const SMALLEST = 20; // visible rows at the closest zoom
+const SETTLE = 80; // ms without a movement before finer scores are loaded
+const NEAR = 12; // px around an alarm that still select it
 
 export class Track {
   constructor({ box, canvas, words, choice, pick }) {
-    Object.assign(this, { box, canvas, words, choice, pick, data: null, view: null, item: null, sets: [] });
+    Object.assign(this, { box, canvas, words, choice, pick, data: null, view: null, item: null, groups: [] });
     new ResizeObserver(() => this.ask()).observe(box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
     choice.addEventListener("change", () => this.whole(Number(choice.value)));
@@ -19,20 +19,20 @@ export class Track {
     this.drag();
   }
 
-  know(sets) {
-    this.sets = sets;
-    this.choice.replaceChildren(...sets.map((one) => make("option", { value: String(one.id) }, one.name)));
+  know(groups) {
+    this.groups = groups;
+    this.choice.replaceChildren(...groups.map((group) => make("option", { value: String(group.id) }, group.name)));
   }
 
   get total() {
-    return this.sets[this.view.set].rows;
+    return this.groups[this.view.set].rows;
   }
 
   whole(set = this.view.set) {
-    this.show(set, 0, this.sets[set].rows);
+    this.show(set, 0, this.groups[set].rows);
   }
 
-  // Bring an item into sight.
+  // Scroll to an item.
   go(item) {
     this.item = item;
     if (this.view?.set !== item.set) return this.whole(item.set);
@@ -43,7 +43,7 @@ export class Track {
   }
 
   show(set, start, stop) {
-    const total = this.sets[set].rows;
+    const total = this.groups[set].rows;
     const span = Math.min(total, Math.max(Math.round(stop - start), Math.min(SMALLEST, total)));
     const first = Math.max(0, Math.min(Math.round(start), total - span));
     if (this.view?.set !== set) this.data = null;
@@ -72,14 +72,14 @@ export class Track {
   }
 
   async load() {
-    this.asked?.abort();
-    this.asked = new AbortController();
+    this.request?.abort();
+    this.request = new AbortController();
     const { set, start, stop } = this.view;
     const width = Math.max(50, Math.min(4000, Math.round(this.box.clientWidth)));
     try {
-      this.data = await read(`/api/sets/${set}/track?start=${start}&stop=${stop}&width=${width}`, this.asked.signal);
+      this.data = await read(`/api/groups/${set}/track?start=${start}&stop=${stop}&width=${width}`, this.request.signal);
     } catch (error) {
-      return; // moved on, or the outbox and the list already say that the server is away
+      return; // replaced by a newer request, or offline, which the outbox and the list report already
     }
     this.paint();
     Object.assign(this.box.dataset, { set, start, stop, buckets: this.data.rows.length });
@@ -91,7 +91,7 @@ export class Track {
     paint(this.canvas, this.box, this.view, this.data, this.item);
     this.words.textContent = `rows ${start}–${stop - 1} of ${this.total}`;
     const open = this.data?.items.filter(([, , , answer, alarm]) => alarm && !answer).length ?? 0;
-    this.canvas.setAttribute("aria-label", `Scores of ${this.sets[this.view.set].name}, ${this.words.textContent}; ${open} open alarms in sight`);
+    this.canvas.setAttribute("aria-label", `Scores of ${this.groups[this.view.set].name}, ${this.words.textContent}; ${open} visible open alarms`);
   }
 
   share(event) {

@@ -1,4 +1,4 @@
-// How the score track looks, on a canvas in the colours of the style sheet.
+// Draw the score track on a canvas, in the colours of the style sheet.
 
 import { number } from "./words.js";
 
@@ -19,11 +19,11 @@ export function paint(canvas, box, view, data, item) {
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   pen.font = `12px ${style.fontFamily}`;
 
-  // Scores before and after have different units: they share the axis by their thresholds, else by their peaks.
+  // Scores before and after have different units. Scale them to equal thresholds, or else to equal peaks.
   const top = (values) => Math.max(1e-300, ...values.filter((value) => value !== null));
-  const both = data.before_high && (data.threshold && data.before_threshold
+  const ratio = data.before_high && (data.threshold && data.before_threshold
     ? data.threshold / data.before_threshold : top(data.high) / top(data.before_high));
-  const before = data.before_high?.map((value) => (value === null ? null : value * both));
+  const before = data.before_high?.map((value) => (value === null ? null : value * ratio));
   const highest = 1.06 * Math.max(top(data.high), before ? top(before) : 0, data.threshold ?? 0);
 
   const span = view.stop - view.start;
@@ -91,7 +91,7 @@ function axis(pen, { width, floor, x, y, highest, data, view, ink, line: rule })
   }
 }
 
-// From the lowest to the highest score of each bucket, joined to its neighbours.
+// A line through the buckets; each has a vertical bar from its lowest to its highest score.
 function envelope(pen, data, end, x, y, colour) {
   pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = 1.5;
