@@ -76,7 +76,7 @@ def test_normal_clips_to_a_clip_with_scores(tmp_path, monkeypatch):
     learned = answer(*words, folder=tmp_path)
     assert (learned["groups"], learned["rows"], learned["features"]) == (12, 480, 96)
     assert learned["removed"] >= 1
-    assert len(list((tmp_path / "rows").glob("*.safetensors"))) == 12  # the next run reads the cache
+    assert len(list((tmp_path / "rows").glob("*.npz"))) == 12  # the next run reads the cache
 
     words = ("score", "match.mp4", "--with", "calm.focus", "--save", "match.scores", "--render", "scored.mp4")
     found = answer(*words, folder=tmp_path)
@@ -108,6 +108,6 @@ def test_folders_of_faces_to_faces_without_light(tmp_path, data):
     words = ("learn", "faces", "--features", "pixels(size=21x24)", "--n-remove", 3, "--save", "faces.focus")
     learned = answer(*words, folder=tmp_path)
     assert (learned["groups"], learned["rows"], learned["features"], learned["removed"]) == (10, 200, 504, 3)
-    output("report", "faces.focus", "--groups", "faces", "--save", "faces.html", folder=tmp_path)
+    output("report", "faces.focus", "--data", "faces", "--save", "faces.html", folder=tmp_path)
     # Six people: as recorded, without the light, and the light alone; then the three removed directions.
     assert page(tmp_path / "faces.html").count("data:image/png;base64,") == 6 * 3 + 3

@@ -55,7 +55,7 @@ def refuse_overwriting_inputs(target: str | os.PathLike[str], read: Iterable[str
     >>> refuse_overwriting_inputs(__file__, [__file__])
     Traceback (most recent call last):
     ...
-    undistract.errors.FileError: ...files.py is an input and would be overwritten. Save under another name.
+    undistract.errors.FileError: ..._io.py is an input and would be overwritten. Save under another name.
     """
     for source in read:
         if os.path.exists(target) and os.path.exists(source) and os.path.samefile(target, source):

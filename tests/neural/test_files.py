@@ -30,7 +30,7 @@ def test_model_loads_without_torch_and_transform_names_the_extra(focus, tmp_path
     path = save(focus, tmp_path / "encoder")
     code = (
         "import sys, undistract; focus = undistract.load(sys.argv[1]); sys.modules['torch'] = None\n"
-        "print(focus.describe().splitlines()[0])\n"
+        "print(focus.summary().splitlines()[0])\n"
         "try: focus.transform([[0.0] * 4])\n"
         "except ImportError as error: print(error)"
     )

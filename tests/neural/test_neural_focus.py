@@ -122,12 +122,12 @@ def test_few_groups_are_all_used_for_training(rings):
     X, groups = rings
     focus = NeuralFocus(**QUICK).fit(X[groups < 4], groups=groups[groups < 4])
     assert (focus.n_epochs_, len(focus.held_out_losses_)) == (3, 0)
-    assert "too few groups" in focus.describe()
+    assert "too few groups" in focus.summary()
 
 
 def test_summary_without_held_out_groups(rings):
     X, groups = rings
-    text = NeuralFocus(**QUICK, held_out=0.0).fit(X, groups=groups).describe()
+    text = NeuralFocus(**QUICK, held_out=0.0).fit(X, groups=groups).summary()
     assert "all 3 epochs were run: no groups were held out." in text
 
 
@@ -137,7 +137,7 @@ def test_images_of_any_shape_are_encoded(image_shape):
     X, groups = rng.random((60, 48)), np.repeat(np.arange(6), 10)
     focus = NeuralFocus("convolutional", image_shape=image_shape, **QUICK, random_state=0).fit(X, groups=groups)
     assert np.isfinite(focus.transform(X)).all()
-    assert "convolutional" in focus.describe()
+    assert "convolutional" in focus.summary()
 
 
 def test_channels_are_the_last_axis():
@@ -207,7 +207,7 @@ def test_fit_without_groups_warns_and_keeps_rows(rings):
         focus = NeuralFocus().fit(X)
     assert [warning.filename for warning in warned] == [__file__]
     assert np.array_equal(focus.transform(X), X)
-    assert "no groups" in focus.describe()
+    assert "no groups" in focus.summary()
 
 
 def test_options_changed_after_fit_have_no_effect(rings):
@@ -283,7 +283,7 @@ def test_unusual_but_usable_rows_give_finite_numbers(kind):
     X = usable[kind]()
     focus = quick().fit(X, groups=LABELS)
     assert np.isfinite(focus.transform(X)).all()
-    assert focus.describe()
+    assert focus.summary()
 
 
 @pytest.mark.parametrize("kind", unusable)
