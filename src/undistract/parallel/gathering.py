@@ -336,10 +336,8 @@ def _load(path: Path | None) -> Partial | None:
         saved = load(path, kind=dict)
     except FileError:
         return None
-    result: Partial | None = None
-    if saved.get("key") == path.stem:  # not a copy of another file
-        result = saved.get("sum")
-    return result
+    is_own = saved.get("key") == path.stem  # not a copy of another file
+    return saved.get("sum") if is_own else None
 
 
 # Groups one by one

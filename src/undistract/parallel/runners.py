@@ -65,12 +65,7 @@ def one_thread() -> Iterator[None]:
     """Limit BLAS to one thread inside this block; safe to nest and to share between threads.
 
     A worker may run several tasks at a time in different threads, and the limit applies to the process. The first
-    task that enters groups it, the last one that leaves restores it.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     pass
+    task that enters sets it, the last one that leaves restores it.
     """
     global _n_users, _limits
     with _lock:
@@ -190,17 +185,12 @@ class LocalRunner:
         for task in tasks:
             result = task.ready
             if result is None:
-                result = self._compute(task)
+                results = [call.compute(scheduler="synchronous") for call in _delayed(task)]
+                result = results[0] if task.join is None else task.join(results)
             yield _unwrap(result)
 
     def is_picklable(self, value: Any) -> bool:
         return True
-
-    def _compute(self, task: Task) -> Any:
-        results = [call.compute(scheduler="synchronous") for call in _delayed(task)]
-        if task.join is None:
-            return results[0]
-        return task.join(results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,16 +223,11 @@ class DaskRunner:
                     if task is None:
                         ended = True
                     else:
-                        future = None
-                        if task.ready is None:
-                            future = self._send(task)
-                        waiting.append((task, future))
+                        waiting.append((task, self._send(task) if task.ready is None else None))
                 if not waiting:
                     return
                 task, future = waiting[0]
-                result = task.ready
-                if future is not None:
-                    result = self._result(task, future)
+                result = task.ready if future is None else self._result(task, future)
                 waiting.popleft()
                 yield _unwrap(result)
         finally:

@@ -64,9 +64,7 @@ class GroupRows:
         if self.source is None:
             yield as_rows(computed, f"Group {name!r}", check_finite=False)
             return
-        source = self.source
-        if self.sampler is not None:
-            source = self.sampler.watch(source)
+        source = self.source if self.sampler is None else self.sampler.watch(self.source)
         yield from source.chunks()
 
 
@@ -302,9 +300,7 @@ class Leaf:
 
 
 def _add_to(parts: dict[int, Any], number: int, part: Any) -> None:
-    if number in parts:
-        part = parts[number] + part
-    parts[number] = part
+    parts[number] = parts[number] + part if number in parts else part
 
 
 def _numbered(piece: Piece, computed: Any) -> tuple[Rows, Ints]:
@@ -339,8 +335,11 @@ def plan(pieces: Iterable[Piece], prior: Prior) -> Iterator[Leaf]:
     n_rows = 0
     for piece in pieces:
         if prior.kind == "given":
-            groups = tuple(group._replace(weight=_weight(prior, group)) for group in piece.groups)
-            piece = replace(piece, groups=groups)
+            groups = []
+            for group in piece.groups:
+                (weight,) = prior.weights((group.name,), np.zeros(1, dtype=np.int64), group.number)
+                groups.append(group._replace(weight=float(weight)))
+            piece = replace(piece, groups=tuple(groups))
         waiting.append(piece)
         n_rows += piece.n_rows or leaf_rows(piece.n_features)
         if n_rows >= leaf_rows(piece.n_features):
@@ -349,10 +348,6 @@ def plan(pieces: Iterable[Piece], prior: Prior) -> Iterator[Leaf]:
             n_rows = 0
     if waiting:
         yield Leaf(tuple(waiting), prior.kind)
-
-
-def _weight(prior: Prior, group: Group) -> float:
-    return float(prior.weights((group.name,), np.zeros(1, dtype=np.int64), group.number)[0])
 
 
 def key_of(leaves: Sequence[Leaf]) -> str | None:
@@ -371,22 +366,11 @@ def describe(leaves: Sequence[Leaf]) -> str:
     """Name the first and the last group, for messages."""
     first = leaves[0].pieces[0].groups[0].name
     last = leaves[-1].pieces[-1].groups[-1].name
-    if first == last:
-        return f"group {first!r}"
-    return f"groups {first!r} to {last!r}"
+    return f"group {first!r}" if first == last else f"groups {first!r} to {last!r}"
 
 
 def join(partials: Sequence[Partial | InputFailure]) -> Partial | InputFailure:
-    """Join adjacent partial sums in order; close a group after its last piece.
-
-    Examples
-    --------
-    >>> def part(rows):
-    ...     return Partial(None, {0: OpenGroup(GroupMoments.of(rows), 1, 2)}, "uniform", "Group 'monday'")
-    >>> total = join([part([[1.0, 2.0]]), part([[3.0, 2.0], [2.0, 5.0]])])
-    >>> total.open_groups, total.moments.counts
-    ({}, array([3]))
-    """
+    """Join adjacent partial sums in order; close a group after its last piece."""
     for partial in partials:
         if isinstance(partial, InputFailure):
             return partial
@@ -415,24 +399,12 @@ def add_partials(partials: Sequence[Partial]) -> Partial:
 
 
 def rename(moments: Moments, names: Any) -> Moments:
-    """Rename the groups: ``names[name]`` instead of ``name``.
-
-    Examples
-    --------
-    >>> rename(Moments.of([[[1.0], [2.0]]]), ["monday"]).names
-    ('monday',)
-    """
+    """Rename the groups: ``names[name]`` instead of ``name``."""
     return replace(moments, names=tuple(names[name] for name in moments.names))
 
 
 def sort_groups(moments: Moments) -> Moments:
-    """Sort groups by number, because a split group is closed after the groups that follow it.
-
-    Examples
-    --------
-    >>> sort_groups(Moments.of({1: [[1.0], [2.0]], 0: [[5.0]]})).names
-    (0, 1)
-    """
+    """Sort groups by number, because a split group is closed after the groups that follow it."""
     numbers = np.array(moments.names)
     if (np.diff(numbers) > 0).all():
         return moments

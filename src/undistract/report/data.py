@@ -64,9 +64,7 @@ class ModelSummary:
     def pattern(self, index: int) -> Floats:
         """Return the pattern of a direction, (d,), with a positive strongest feature; the sign is arbitrary."""
         pattern = self.spectrum.patterns[:, index]
-        if pattern[np.abs(pattern).argmax()] < 0:
-            return -pattern
-        return pattern
+        return -pattern if pattern[np.abs(pattern).argmax()] < 0 else pattern
 
     @classmethod
     def of(
@@ -110,9 +108,7 @@ class ScoreRun:
     @property
     def value(self) -> float | None:
         """The threshold as a number; infinite if a single row cannot alarm."""
-        if isinstance(self.threshold, Threshold):
-            return self.threshold.value
-        return self.threshold
+        return self.threshold.value if isinstance(self.threshold, Threshold) else self.threshold
 
     @property
     def n_scored(self) -> int:
@@ -159,13 +155,7 @@ class AlarmDetail:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the package, Python and the main libraries.
-
-    Examples
-    --------
-    >>> list(versions())[:2]
-    ['undistract', 'Python']
-    """
+    """Return the versions of the package, Python and the main libraries."""
     names = {"undistract": __version__, "Python": python_version()}
     for library in LIBRARIES:
         try:
@@ -274,6 +264,4 @@ def check_image_shape(shape: tuple[int, ...] | None, n_features: int) -> None:
 def as_image(row: Floats, shape: tuple[int, ...]) -> Floats:
     """Reshape a row to an image (height, width); colours are averaged."""
     image = row.reshape(shape)
-    if image.ndim == 3:
-        image = image.mean(axis=2)
-    return image
+    return image.mean(axis=2) if image.ndim == 3 else image

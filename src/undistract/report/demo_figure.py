@@ -167,9 +167,7 @@ def _images(rows: Floats) -> Any:
 def _which(n_directions: int) -> str:
     if n_directions == 1:
         return "One direction varies within every group\nbut does not distinguish groups."
-    count = str(n_directions)
-    if n_directions < len(COUNTS):
-        count = COUNTS[n_directions].capitalize()
+    count = COUNTS[n_directions].capitalize() if n_directions < len(COUNTS) else str(n_directions)
     return f"{count} directions vary within every group\nbut do not distinguish groups."
 
 

@@ -193,14 +193,8 @@ def draw_images(
         row, column = divmod(number, n_columns)
         x = column * (1 + gap)
         y = row * (aspect + gap)
-        axes.imshow(
-            image,
-            cmap="gray",
-            vmin=limits[0],
-            vmax=limits[1],
-            extent=(x, x + 1, y + aspect, y),
-            interpolation="nearest",
-        )
+        extent = (x, x + 1, y + aspect, y)
+        axes.imshow(image, cmap="gray", vmin=limits[0], vmax=limits[1], extent=extent, interpolation="nearest")
         if frames is not None:
             corners = ([x, x + 1, x + 1, x, x], [y, y, y + aspect, y + aspect, y])
             axes.plot(*corners, color=frames[number], linewidth=4, solid_joinstyle="miter", clip_on=False)
@@ -288,9 +282,7 @@ def draw_strongest(
     low = min([*lengths, 0.0])
     high = max([*lengths, 0.0])
     span = (high - low) or 1.0
-    margin = 0.0
-    if low < 0:
-        margin = 0.03 * span
+    margin = 0.03 * span if low < 0 else 0.0
     axes.set_xlim(low - margin, (high or 0.05 * span) + 0.15 * span)  # space for the numbers on the right
     for position, length in zip(positions, lengths, strict=True):
         axes.text(
@@ -348,19 +340,10 @@ def explanation_figure(explanation: Explanation, *, n_features: int = 8) -> Figu
     ['Row 7, score 9.5']
     """
     n_bars = min(n_features, len(explanation.contributions))
-    height = 1.2
-    if n_bars:
-        height = 1.9 + 0.34 * n_bars
+    height = 1.9 + 0.34 * n_bars if n_bars else 1.2
     figure = new_figure(8, height)
-    figure.text(
-        0.03,
-        1 - 0.3 / height,
-        f"Row {explanation.row}, score {explanation.score:.3g}",
-        fontsize=TITLE_SIZE,
-        color=INK,
-        fontweight="bold",
-        va="center",
-    )
+    title = f"Row {explanation.row}, score {explanation.score:.3g}"
+    figure.text(0.03, 1 - 0.3 / height, title, fontsize=TITLE_SIZE, color=INK, fontweight="bold", va="center")
     split = figure.add_axes((0.03, 1 - 1.05 / height, 0.94, 0.26 / height))
     draw_split(split, explanation.ignored)
     if n_features:
@@ -402,7 +385,6 @@ def figure_svg(figure: Figure, label: str = "") -> str:
 
     Examples
     --------
-    >>> from undistract.report.figures import BLUE, new_figure
     >>> figure = new_figure(3, 2)
     >>> _ = figure.add_subplot().plot([1, 3, 2], color=BLUE[0])
     >>> svg = figure_svg(figure, "It rises & falls.")

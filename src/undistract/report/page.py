@@ -19,14 +19,7 @@ from undistract._optional import import_optional
 from undistract.detect.base import Scores
 from undistract.detect.thresholds import Threshold
 from undistract.report.data import AlarmDetail, CaptionedImage, ModelSummary, Report, ScoreRun, as_image
-from undistract.report.figures import (
-    bars_figure,
-    draw_spectrum,
-    explanation_figure,
-    figure_svg,
-    new_figure,
-    readable,
-)
+from undistract.report.figures import bars_figure, draw_spectrum, explanation_figure, figure_svg, new_figure, readable
 from undistract.report.images import png_uri
 from undistract.report.tracks import score_limits, track_figure
 
@@ -70,15 +63,12 @@ def report_page(report: Report) -> str:
     >>> "<h1>Camera 3</h1>" in page, "<script" in page
     (True, False)
     """
-    model = None
-    if report.model is not None:
-        model = _model_facts(report.model)
     sources = _source_facts(report.sources)
     return render_template(
         "report.html",
         title=report.title,
         headlines=_headlines(report),
-        model=model,
+        model=None if report.model is None else _model_facts(report.model),
         examples=report.examples[:N_IMAGES],
         alarms=_alarm_facts(report.runs),
         tracks=_track_facts(report.runs),
@@ -157,16 +147,12 @@ def grouped(number: int) -> str:
 
 def count(number: int, noun: str) -> str:
     """Format a number with its noun."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{grouped(number)} {noun}s"
+    return f"1 {noun}" if number == 1 else f"{grouped(number)} {noun}s"
 
 
 def percent(share: float | None, digits: int) -> str:
     """Format a share as a percentage, or None as a dash."""
-    if share is None:
-        return NOTHING
-    return f"{share:.{digits}%}"
+    return NOTHING if share is None else f"{share:.{digits}%}"
 
 
 def _headlines(report: Report) -> list[str]:
@@ -250,9 +236,7 @@ def _spectrum_figure(model: ModelSummary) -> Any:
 def _noise_range(model: ModelSummary) -> tuple[float, float] | None:
     """Return the range of distraction under pure noise, or None if there are too few rows to compute it."""
     edges = model.spectrum.evidence.noise_edges
-    if edges == (0.0, 1.0):
-        return None
-    return edges
+    return None if edges == (0.0, 1.0) else edges
 
 
 def _noise_text(model: ModelSummary) -> str:
@@ -272,9 +256,7 @@ def _noise_text(model: ModelSummary) -> str:
 
 def _pattern_facts(model: ModelSummary) -> list[Any]:
     """Return the removed directions: as images, or as bar charts of features."""
-    n_drawn = N_BAR_CHARTS
-    if model.image_shape is not None:
-        n_drawn = N_IMAGES
+    n_drawn = N_BAR_CHARTS if model.image_shape is None else N_IMAGES
     facts: list[Any] = []
     for index in range(min(model.selection.n_removed, n_drawn)):
         caption = f"direction {index + 1}, distraction {model.spectrum.distraction[index]:.3f}"
@@ -282,8 +264,7 @@ def _pattern_facts(model: ModelSummary) -> list[Any]:
         if model.image_shape is not None:
             facts.append(CaptionedImage(caption, as_image(pattern, model.image_shape), signed=True))
         else:
-            figure = bars_figure(pattern, model.feature_names, n_shown=N_FEATURES)
-            facts.append({"caption": caption, "figure": figure})
+            facts.append({"caption": caption, "figure": bars_figure(pattern, model.feature_names, n_shown=N_FEATURES)})
     return facts
 
 
@@ -293,9 +274,7 @@ def _alarm_facts(runs: Mapping[str, ScoreRun]) -> dict[str, Any] | None:
     if not runs:
         return None
     rates = {run.threshold.rate for run in runs.values() if isinstance(run.threshold, Threshold)}
-    columns = ["alarms"]
-    if len(runs) > 1:
-        columns = [f"alarms {name}" for name in runs]
+    columns = [f"alarms {name}" for name in runs] if len(runs) > 1 else ["alarms"]
     groups = []
     names = _by_excess(runs)
     if max(len(run.scores) for run in runs.values()) > 1:

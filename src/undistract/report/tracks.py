@@ -48,18 +48,12 @@ def envelope(values: Floats, n_columns: int = N_COLUMNS) -> Envelope:
     >>> thin.low, thin.high
     (array([1., 2., 3.]), array([7., 2., 9.]))
     """
-    firsts = stretches(len(values), n_columns)
-    if not len(firsts):
+    n_buckets = min(len(values), n_columns)
+    firsts: Ints = np.arange(n_buckets) * len(values) // max(n_buckets, 1)
+    if not n_buckets:
         return Envelope(firsts, np.zeros(0), np.zeros(0))
     # fmin and fmax ignore NaN unless a bucket contains nothing else.
     return Envelope(firsts, np.fmin.reduceat(values, firsts), np.fmax.reduceat(values, firsts))
-
-
-def stretches(n_rows: int, n_columns: int) -> Ints:
-    """Return the first row of each bucket, (c,)."""
-    n_buckets = min(n_rows, n_columns)
-    starts: Ints = np.arange(n_buckets) * n_rows // max(n_buckets, 1)
-    return starts
 
 
 def track_figure(
@@ -111,7 +105,10 @@ def draw_track(
     values = scores.values / unit
     track = envelope(values, n_columns)
     x, is_time = _x_values(scores, track.firsts)
-    peaks = envelope(np.where(_alarm_mask(alarms, len(scores)), values, np.nan), n_columns)
+    is_alarm_row = np.zeros(len(scores), dtype=bool)
+    for alarm in alarms:
+        is_alarm_row[alarm.start : alarm.stop] = True
+    peaks = envelope(np.where(is_alarm_row, values, np.nan), n_columns)
     is_alarm = ~np.isnan(peaks.high)
     mark_top = low + 0.07 * (high - low)
     marks = Envelope(peaks.firsts, np.where(is_alarm, low, np.nan), np.where(is_alarm, mark_top, np.nan))
@@ -146,13 +143,6 @@ def score_limits(groups: Sequence[Scores], threshold: float | None) -> tuple[flo
     # Half of each, so that the difference of numbers near the largest float stays finite.
     margin = 0.1 * (high / 2 - low / 2) or 0.5 * abs(low) or 0.5
     return low - margin, high + margin
-
-
-def _alarm_mask(alarms: Sequence[Alarm], n_rows: int) -> npt.NDArray[np.bool_]:
-    is_alarm = np.zeros(n_rows, dtype=bool)
-    for alarm in alarms:
-        is_alarm[alarm.start : alarm.stop] = True
-    return is_alarm
 
 
 def _x_values(scores: Scores, firsts: Ints) -> tuple[npt.NDArray[Any], bool]:

@@ -222,9 +222,7 @@ def _row_at(times: Floats, second: float) -> int:
 
 
 def _median_step(times: Floats) -> float:
-    if len(times) < 2:
-        return 1.0
-    return float(np.median(np.diff(times)))
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
 
 def resize_to_fit(frame: Picture) -> Picture:
@@ -364,9 +362,8 @@ class _Strip:
 
     @classmethod
     def drawn(cls, width: int, rows: _Rows, is_alarm: npt.NDArray[np.bool_], threshold: float | None) -> _Strip:
-        height = CAPTION + SCORES + MARGIN
-        if rows.share is not None:
-            height += CAPTION + SHARE
+        share_height = 0 if rows.share is None else CAPTION + SHARE
+        height = CAPTION + SCORES + MARGIN + share_height
         strip = np.full((height, width, 3), 255, dtype=np.uint8)
         inside = width - 2 * MARGIN
         first = float(rows.times[0])
@@ -378,9 +375,7 @@ class _Strip:
         values = np.array([np.nan_to_num(rows.scores[a:b], nan=-np.inf).max() for a, b in spans])
         finite = rows.scores[np.isfinite(rows.scores)]
         low = float(finite.min(initial=0.0))
-        high = 1.0
-        if len(finite):
-            high = float(finite.max())
+        high = float(finite.max()) if len(finite) else 1.0
         if threshold is not None:
             high = max(high, threshold)
         unit = (SCORES - 2) / ((high - low) or 1.0)

@@ -52,47 +52,23 @@ class Problem(BaseModel):
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return an error response.
-
-    Examples
-    --------
-    >>> error_response(404, "There is no such item.").body
-    b'{"error":"There is no such item."}'
-    """
+    """Return an error response."""
     return JSONResponse({"error": message}, status, dict(headers or {}))
 
 
 def header(scope: Scope, name: str) -> str:
-    """Return a header of a request: "" if it is missing, all values with commas if it is repeated.
-
-    Examples
-    --------
-    >>> header({"headers": [(b"host", b"localhost:8765")]}, "host")
-    'localhost:8765'
-    """
+    """Return a header of a request: "" if it is missing, all values with commas if it is repeated."""
     values = [value.decode("latin-1") for key, value in scope.get("headers", ()) if key == name.encode()]
     return ", ".join(values)
-
-
-def status_of(error: Exception, path: str) -> int:
-    """Return the HTTP status of an exception in a request to this path.
-
-    Examples
-    --------
-    >>> status_of(UnknownItemError(), "/api/items/1-2-3"), status_of(InputError(), "/score")
-    (404, 422)
-    """
-    table = STATUS
-    if path.startswith("/api/"):
-        table = REVIEW_STATUS
-    return next(table[kind] for kind in type(error).__mro__ if kind in table)
 
 
 def register_error_handlers(app: FastAPI) -> None:
     """Let an app answer exceptions with error responses."""
 
     def handle_input_error(request: Request, error: Exception) -> JSONResponse:
-        return error_response(status_of(error, request.scope["path"]), " ".join(str(error).split()))
+        table = REVIEW_STATUS if request.scope["path"].startswith("/api/") else STATUS
+        status = next(table[kind] for kind in type(error).__mro__ if kind in table)
+        return error_response(status, " ".join(str(error).split()))
 
     def handle_validation_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)

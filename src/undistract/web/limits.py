@@ -13,50 +13,18 @@ from undistract.web.errors import error_response, header
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one request.
-
-    Parameters
-    ----------
-    body_bytes : int
-        The maximum size of the body.
-    head_bytes : int
-        The maximum size of the URL and all headers together.
-    seconds : float
-        The time limit for the headers, and again for the body.
-    rows : int
-        The maximum number of rows in a scoring request.
-    lists : int
-        The maximum number of lists and objects in a body. An empty list takes 3 bytes to send but 64 bytes in memory.
-
-    Examples
-    --------
-    >>> Limits().rows, Limits(seconds=2.0).body_bytes
-    (2000, 32000000)
-    """
+    """Limits of one request."""
 
     body_bytes: int = 32_000_000
-    head_bytes: int = 32_768
-    seconds: float = 30.0
-    rows: int = 2000
+    head_bytes: int = 32_768  # of the URL and all headers together
+    seconds: float = 30.0  # for the headers, and again for the body
+    rows: int = 2000  # in a scoring request
+    # Lists and objects in a body: an empty list takes 3 bytes to send but 64 bytes in memory.
     lists: int = 5000
 
 
 class BodyLimitMiddleware:
-    """Reject a body that is too large or has too many lists (413), or is too slow (408).
-
-    The size is counted while the body arrives, because Content-Length may be missing or wrong.
-
-    Parameters
-    ----------
-    app : ASGI application
-    limits : Limits
-
-    Examples
-    --------
-    >>> from undistract.web.limits import BodyLimitMiddleware
-    >>> BodyLimitMiddleware(None, limits=Limits(body_bytes=1000)).limits.body_bytes
-    1000
-    """
+    """Reject a body that is too large or has too many lists (413), or is too slow (408)."""
 
     def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
         self.app = app
@@ -72,6 +40,7 @@ class BodyLimitMiddleware:
             if rejection is not None:
                 return await rejection(scope, receive, send)
 
+        # Content-Length may be missing or wrong, so the size is counted while the body arrives.
         deadline = asyncio.get_running_loop().time() + self.limits.seconds
         n_bytes = 0
         n_lists = 0
@@ -87,7 +56,9 @@ class BodyLimitMiddleware:
                 async with asyncio.timeout_at(None if is_complete else deadline):
                     message = await receive()
             except TimeoutError:
-                rejection: Response | None = self._too_slow()
+                rejection: Response | None = error_response(
+                    408, f"The body did not arrive within {self.limits.seconds:g} seconds. Send less at once."
+                )
             else:
                 body = message.get("body", b"")
                 n_bytes += len(body)
@@ -115,16 +86,9 @@ class BodyLimitMiddleware:
                 raise
 
     def _reject(self, n_bytes: int, n_lists: int) -> Response | None:
-        limits = self.limits
-        if n_bytes > limits.body_bytes:
-            return error_response(
-                413, f"The body is larger than the limit of {limits.body_bytes / 1e6:g} MB. Split it."
-            )
-        if n_lists > limits.lists:
-            return error_response(413, f"The body has more lists than the limit of {limits.lists}. Split it.")
+        if n_bytes > self.limits.body_bytes:
+            megabytes = self.limits.body_bytes / 1e6
+            return error_response(413, f"The body is larger than the limit of {megabytes:g} MB. Split it.")
+        if n_lists > self.limits.lists:
+            return error_response(413, f"The body has more lists than the limit of {self.limits.lists}. Split it.")
         return None
-
-    def _too_slow(self) -> Response:
-        return error_response(
-            408, f"The body did not arrive within {self.limits.seconds:g} seconds. Send less at once."
-        )

@@ -16,34 +16,17 @@ REFUSALS = {
     "421": "The host name is not allowed",
     "431": "The URL and headers are too long",
 }
-WITH_BODY = {
-    "408": "The body arrived too slowly",
-    "413": "The body is too large",
-}
+WITH_BODY = {"408": "The body arrived too slowly", "413": "The body is too large"}
 
 
 def complete_schema(plain: Callable[[], Schema]) -> Callable[[], Schema]:
-    """Add our error responses and the token to FastAPI's schema.
-
-    Parameters
-    ----------
-    plain : callable
-        Returns FastAPI's own schema.
-
-    Examples
-    --------
-    >>> schema = complete_schema(lambda: {"paths": {"/health": {"get": {"responses": {"200": {}}}}}})()
-    >>> list(schema["paths"]["/health"]["get"]["responses"])
-    ['200', '400', '401', '403', '421', '431']
-    """
+    """Add our error responses and the token to the schema that FastAPI's own function, `plain`, returns."""
 
     def exact() -> Schema:
         schema = plain()
         for operations in schema["paths"].values():
             for operation in operations.values():
-                errors = dict(REFUSALS)
-                if "requestBody" in operation:
-                    errors |= WITH_BODY
+                errors = REFUSALS | WITH_BODY if "requestBody" in operation else REFUSALS
                 responses = {status: {"description": text} for status, text in errors.items()}
                 responses |= operation["responses"]
                 operation["responses"] = {

@@ -41,6 +41,8 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     507: {"description": "Reading or writing failed; send the request again"},
 }
 PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}, "description": "An image"}}
+MP4: dict[int | str, dict[str, Any]] = {200: {"content": {"video/mp4": {}}}}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 WAIT = 2.0  # seconds between two checks whether the browser is still connected
 LISTENERS = 100  # pages that can listen to events; each holds one waiting thread
 
@@ -79,35 +81,20 @@ class WithdrawalRequest(Request):
 
 
 def review_router(session: ReviewSession) -> APIRouter:
-    """Return the routes of one review.
-
-    Parameters
-    ----------
-    session : ReviewSession
-
-    Examples
-    --------
-    >>> from undistract.web.review_api import review_router
-    >>> router = review_router(None)  # the session is used only when a request comes
-    >>> [route.path for route in router.routes if "summary" in route.path]
-    ['/api/summary', '/api/summary/directions/{n}.png']
-    """
+    """Return the routes of one review."""
     router = APIRouter(responses=ERRORS)
-    _add_page(router, session)
-    _add_queries(router, session)
-    _add_images(router, session)
-    _add_verdicts(router, session)
-    _add_events(router, session)
-    return router
-
-
-def _add_page(router: APIRouter, session: ReviewSession) -> None:
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True)
 
     @router.get("/", response_class=HTMLResponse)
     def page() -> HTMLResponse:
         """Return the review page."""
         return HTMLResponse(pages.get_template("review.html").render(title=session.about()["title"]))
+
+    _add_queries(router, session)
+    _add_images(router, session)
+    _add_verdicts(router, session)
+    _add_events(router, session)
+    return router
 
 
 def _add_queries(router: APIRouter, session: ReviewSession) -> None:
@@ -171,9 +158,7 @@ def _add_images(router: APIRouter, session: ReviewSession) -> None:
         """Return an image of a row: original, denoised, or the difference of both."""
         return png(session.picture(item, view, row), "this item")
 
-    @router.get(
-        "/api/items/{id}/clip.mp4", response_class=FileResponse, responses={200: {"content": {"video/mp4": {}}}}
-    )
+    @router.get("/api/items/{id}/clip.mp4", response_class=FileResponse, responses=MP4)
     def clip(item: ItemInPath, version: Row | None = None) -> Response:
         """Return the video around an item. HTTP ranges are supported, so that a player can seek."""
         path = session.clip(item, version)
@@ -232,9 +217,7 @@ def _add_events(router: APIRouter, session: ReviewSession) -> None:
             else:
                 yield ": keep-alive\n\n"
 
-    @router.get(
-        "/api/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}}
-    )
+    @router.get("/api/events", response_class=StreamingResponse, responses=EVENTS)
     async def events() -> StreamingResponse:
         """Send an event when there is a new verdict or a new ranking."""
         return StreamingResponse(event_stream(), media_type="text/event-stream")

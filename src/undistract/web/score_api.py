@@ -94,21 +94,9 @@ class ModelInfo(BaseModel):
 
 
 def rows_to_score(model: Model, limits: Limits) -> type[BaseModel]:
-    """Return the request model. The number of features is part of its schema.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from undistract import Source, learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
-    >>> rows_to_score(learn(days), Limits()).model_json_schema()["properties"]["rows"]["items"]["maxItems"]
-    3
-    """
+    """Return the request model. The number of features is part of its schema."""
     width = model.focus.n_features_in_
-    min_rows = 1
-    if judged_by(model) == "own":  # rows are compared with each other
-        min_rows = 2
+    min_rows = 2 if judged_by(model) == "own" else 1  # rows that are compared with each other
     # Validation stops at the first wrong number: millions of error messages would need more memory than the rows.
     Row = Annotated[list[Number], FailFast(), Field(min_length=width, max_length=width)]
     return create_model(
@@ -132,39 +120,16 @@ def rows_to_score(model: Model, limits: Limits) -> type[BaseModel]:
 
 
 def score_router(model: Model, metrics: Metrics, limits: Limits) -> APIRouter:
-    """Return the routes that score with one model.
-
-    Parameters
-    ----------
-    model : Model
-    metrics : Metrics
-        Counts rows and alarms.
-    limits : Limits
-
-    Examples
-    --------
-    >>> from undistract import Source, learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
-    >>> [route.path for route in score_router(learn(days), Metrics(), Limits()).routes]
-    ['/score', '/model']
-    """
+    """Return the routes that score with one model; `metrics` counts rows and alarms."""
     router = APIRouter()
     Rows: Any = rows_to_score(model, limits)
 
     @router.post("/score")
     def score(request: Rows) -> ScoreResponse:
         """Score rows of one group. Send the rows that belong together in one request."""
-        result = score_rows(
-            np.array(request.rows),
-            model,
-            name=request.group,
-            alarm_above=request.threshold,
-            explain=request.explain,
-        )
-        n_alarms = 0
-        if result.alarms is not None:
-            n_alarms = int(result.alarms.sum())
+        rows = np.array(request.rows)
+        result = score_rows(rows, model, name=request.group, alarm_above=request.threshold, explain=request.explain)
+        n_alarms = 0 if result.alarms is None else int(result.alarms.sum())
         metrics.count_rows(len(result.scores), n_alarms)
         return _response(result, request.threshold)
 
@@ -190,17 +155,11 @@ def _response(result: RowScores, alarm_above: float | None) -> ScoreResponse:
         judged_by=result.judged_by,
         scores=result.scores.tolist(),
         threshold=threshold,
-        alarms=_as_list(result.alarms),
+        alarms=None if result.alarms is None else result.alarms.tolist(),
         ignored=result.ignored.tolist(),
-        p_values=_as_list(result.p_values),
+        p_values=None if result.p_values is None else result.p_values.tolist(),
         explanations=explanations,
     )
-
-
-def _as_list(values: np.ndarray | None) -> list[Any] | None:
-    if values is None:
-        return None
-    return list(values.tolist())
 
 
 def _threshold_info(threshold: Threshold | None) -> ThresholdInfo | None:
@@ -210,12 +169,9 @@ def _threshold_info(threshold: Threshold | None) -> ThresholdInfo | None:
 
 
 def _model_info(model: Model) -> ModelInfo:
-    names = None
-    if model.feature_names is not None:
-        names = list(model.feature_names)
     return ModelInfo(
         **model.summary() | {"threshold": _threshold_info(model.threshold)},
-        feature_names=names,
+        feature_names=None if model.feature_names is None else list(model.feature_names),
         judged_by=judged_by(model),
         alarms=model.describe_threshold(),
         description=str(model.focus.summary(model.feature_names)),

@@ -41,28 +41,8 @@ HEADERS = tuple(
 class AuthMiddleware:
     """Pass on requests that contain the token, use an allowed host name, and do not come from another site.
 
-    Parameters
-    ----------
-    app : ASGI application
-    token : str
-        In the cookie, or as ``Authorization: Bearer``. ``GET /?token=`` groups the cookie.
-    hosts : iterable of str
-        Allowed names in addition to the loopback names; without a port, the port of the server is used.
-    limits : Limits
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def status_of(scope):
-    ...     sent = []
-    ...     async def send(message): sent.append(message)
-    ...     await AuthMiddleware(None, token="secret", hosts=(), limits=Limits())(scope, None, send)
-    ...     return sent[0]["status"]
-    >>> call = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "server": ("127.0.0.1", 8765)}
-    >>> asyncio.run(status_of({**call, "headers": [(b"host", b"rebound.example:8765")]}))
-    421
-    >>> asyncio.run(status_of({**call, "headers": [(b"host", b"localhost:8765")]}))
-    401
+    The token is in the cookie, which ``GET /?token=`` sets, or in ``Authorization: Bearer``. `hosts` are allowed in
+    addition to the loopback names; without a port, the port of the server is used.
     """
 
     def __init__(self, app: ASGIApp, *, token: str, hosts: Iterable[str], limits: Limits) -> None:
@@ -104,9 +84,8 @@ class AuthMiddleware:
         """Return the response that rejects a request, or None if it is allowed."""
         size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope["query_string"])
         if size + len(scope["path"]) > self.limits.head_bytes:
-            return error_response(
-                431, f"The URL and headers are longer than {self.limits.head_bytes} bytes. Send shorter ones."
-            )
+            limit = self.limits.head_bytes
+            return error_response(431, f"The URL and headers are longer than {limit} bytes. Send shorter ones.")
         host = header(scope, "host").lower()
         if not host or "," in host:
             return error_response(400, "The request must have exactly one Host header.")
@@ -117,14 +96,12 @@ class AuthMiddleware:
             )
         origin = header(scope, "origin")
         if origin and origin.lower() not in (f"http://{host}", f"https://{host}"):
-            return error_response(
-                403, f"The request comes from another site, {origin!r}. Open the page of this server."
-            )
+            message = f"The request comes from another site, {origin!r}. Open the page of this server."
+            return error_response(403, message)
         site = header(scope, "sec-fetch-site")
         if site not in ("", "none", "same-origin"):
-            return error_response(
-                403, f"The request comes from another site ({site!r}). Type or paste the address into the browser."
-            )
+            message = f"The request comes from another site ({site!r}). Type or paste the address into the browser."
+            return error_response(403, message)
         query_tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         if scope["path"] == "/" and scope["method"] == "GET" and any(map(self._is_token, query_tokens)):
             return self._set_cookie(scope)

@@ -26,14 +26,7 @@ GRACE = 2.0  # seconds for open responses at shutdown; endless streams are cut o
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's protocol with a timeout for headers. uvicorn itself would wait for them forever.
-
-    Parameters
-    ----------
-    limits : Limits
-    others
-        The arguments of uvicorn.
-    """
+    """uvicorn's protocol with a timeout for headers. uvicorn itself would wait for them forever."""
 
     def __init__(self, *, limits: Limits, **others: Any) -> None:
         super().__init__(**others)
@@ -167,13 +160,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             server_socket.listen(1024)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise InputError(
-                    f"Port {port} of {host} is already in use. Stop the other program, or choose another port; "
-                    "0 for any free port."
-                ) from error
-            raise InputError(
-                f"Cannot listen on port {port} of {host}: {error.strerror}. Choose another port."
-            ) from error
+                advice = "Stop the other program, or choose another port; 0 for any free port."
+                raise InputError(f"Port {port} of {host} is already in use. {advice}") from error
+            message = f"Cannot listen on port {port} of {host}: {error.strerror}. Choose another port."
+            raise InputError(message) from error
         yield server_socket
 
 
@@ -201,6 +191,4 @@ def _resolve(host: str, port: int) -> list[Any]:
 def _url(host: str, port: int) -> str:
     # Browsers cannot open the wildcard addresses.
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    if ":" in name:
-        name = f"[{name}]"
-    return f"http://{name}:{port}/"
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
