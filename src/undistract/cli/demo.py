@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +11,6 @@ from undistract._text import pluralize
 from undistract.cli.main import Command
 from undistract.cli.options import OutputPath
 from undistract.cli.output import Output
-
-if TYPE_CHECKING:
-    from undistract.demo import Demo
 
 
 @click.command(cls=Command)
@@ -78,7 +74,7 @@ def demo(output: Output, save: Path | None, seed: int, folder: Path, part: str) 
 def _run_digits(output: Output, save: Path | None, seed: int, folder: Path) -> dict[str, Path]:
     from rich.console import Console
 
-    from undistract.demo import print_demo, run_demo, save_demo_figure
+    from undistract.demo import print_demo, report_digits, run_demo, save_demo_figure
 
     result = run_demo(seed)
     if output.progress:
@@ -88,12 +84,6 @@ def _run_digits(output: Output, save: Path | None, seed: int, folder: Path) -> d
     else:
         save_demo_figure(result, save)
         output.print(f"\nSaved the figure: {save}\n")
-    return _report_digits(output, result, folder)
-
-
-def _report_digits(output: Output, result: Demo, folder: Path) -> dict[str, Path]:
-    from undistract.demo import report_digits
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return {"Report on the digits": report_digits(result, folder / "digits.html")}

@@ -65,9 +65,7 @@ def denoise(
         groups, learned, save, removal=removal, chunk_rows=chunk_rows, dtype=dtype, progress=output.progress
     )
     n_removed = learned.focus.n_removed_
-    unit = "rows"
-    if result.cut_off is not None:  # the share of clipped values, which only images have
-        unit = "images"
+    unit = "rows" if result.cut_off is None else "images"  # only images have a share of clipped values
     output.print(
         f"Saved {result.n_rows} {unit} without {n_removed} of {learned.focus.n_features_in_} directions: {save}"
     )

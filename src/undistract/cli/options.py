@@ -267,9 +267,7 @@ def make_focus(**options: Any) -> Focus | None:
     from undistract.focus import Focus
 
     settings = {name: value for name, value in options.items() if value is not None}
-    if not settings:
-        return None
-    return Focus(**settings)
+    return Focus(**settings) if settings else None
 
 
 def make_threshold(name: str, rate: float | None, rows_per_day: float | None) -> ThresholdRule:
@@ -282,15 +280,11 @@ def make_threshold(name: str, rate: float | None, rows_per_day: float | None) ->
         if "rows_per_day" not in signature(rule).parameters:
             raise click.UsageError(f"--rows-per-day does not apply to --threshold {name}. Use it with alarm_budget.")
         settings["rows_per_day"] = rows_per_day
-    if rate is None:
-        return rule(**settings)
-    return rule(rate, **settings)
+    return rule(**settings) if rate is None else rule(rate, **settings)
 
 
 def make_cache(no_cache: bool) -> RowCache | None:
     """Return the cache for rows of videos, or None."""
     from undistract.sources.cache import RowCache, cache_folder
 
-    if no_cache:
-        return None
-    return RowCache(cache_folder())
+    return None if no_cache else RowCache(cache_folder())

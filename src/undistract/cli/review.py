@@ -55,9 +55,7 @@ def review(
     import_optional("sqlalchemy", extra="web", to="Storing a review")
     from undistract.review.session import ReviewSession
 
-    log: str | Path | None = store
-    if store is not None and "://" not in store:
-        log = Path(store)
+    log = store if store is None or "://" in store else Path(store)
     output.detail(f"Reading the data of {scores}")
     with ReviewSession.open(scores, model=model, store=log, data=data, cache=options.make_cache(no_cache)) as session:
 

@@ -82,32 +82,8 @@ def evidence_view(
 ) -> Evidence:
     """Return what a person can look at to judge an alarm.
 
-    Parameters
-    ----------
-    model : Model
-    source : Source
-        The source of the alarm, with rows and times in memory.
-    start, stop, peak : int
-        The rows of the alarm, and the row with the highest score.
-    median : (d,) array, optional
-        The median of the rows, if it is known already.
-
-    Returns
-    -------
-    dict
-        Its "kind" is "video", "image", "window" or "row". Cells and curves with the largest share of the score come
-        first; "left_out" is the number of omitted ones. A number that is not finite is None.
-
-    Examples
-    --------
-    >>> from undistract import learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
-    >>> today = Source("today", [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [20.0, 0.0, 30.0]])
-    >>> evidence = evidence_view(learn(days), today, 2, 3, 2)
-    >>> cell = evidence["cells"][0]
-    >>> evidence["kind"], cell["name"], cell["value"], cell["usual"]
-    ('row', 'x2', 30.0, 0.0)
+    Cells and curves with the largest share of the score come first; "left_out" is the number of omitted ones. A number
+    that is not finite is None. `median` (d,) is that of the rows, computed if it is not known already.
     """
     rows = source.rows
     if not 0 <= start <= peak < stop <= len(rows):
@@ -189,16 +165,7 @@ def _rounded(values: Floats) -> list[float | None]:
 
 
 def denoised_deviation(model: Model, rows: Rows, median: Floats) -> Floats:
-    """Return the deviation of rows (n, d) from a median (d,), without the distracting part.
-
-    Examples
-    --------
-    >>> from undistract import Source, learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
-    >>> denoised_deviation(learn(days), np.array([[20.0, 0.0, 7.0]]), np.zeros(3)).round() + 0.0
-    array([[-1., 0., 7.]])
-    """
+    """Return the deviation of rows (n, d) from a median (d,), without the distracting part."""
     # Denoise both sides: denoising is affine, so the difference of the results is the kept deviation.
     stacked = np.vstack([rows, median[None, :]]).astype(np.float64)
     clean = model.focus.denoise(stacked)
@@ -210,14 +177,6 @@ def score_contributions(model: Model, rows: Rows, row: int, median: Floats) -> F
 
     Without a detector, use the share of the squared kept deviation. `rows` (n, d) are all rows of the scored source,
     and `median` (d,) is their median.
-
-    Examples
-    --------
-    >>> from undistract import Source, learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3)) * [9, 1, 1]) for day in range(9)]
-    >>> score_contributions(learn(days), np.array([[20.0, 0.0, 30.0]]), 0, np.zeros(3)).round(1) + 0.0
-    array([0., 0., 1.])
     """
     detector = model.detector
     if not isinstance(detector, FocusDetector):
@@ -238,14 +197,7 @@ def score_contributions(model: Model, rows: Rows, row: int, median: Floats) -> F
 
 
 def views_of(model: Model, source: Source) -> list[str]:
-    """Return the views that `item_picture` can draw: "before", "after", "taken".
-
-    Examples
-    --------
-    >>> from undistract import Focus
-    >>> views_of(Model(Focus(), image_shape=(2, 2)), Source("faces", [[1.0, 2.0, 3.0, 4.0]]))
-    ['before', 'after', 'taken']
-    """
+    """Return the views that `item_picture` can draw: "before", "after", "taken"."""
     kind = row_type(model, source)
     if kind not in ("video", "image"):
         return []
@@ -267,15 +219,6 @@ def item_picture(
     """Draw a row of a source as a PNG; return None if there is nothing to draw.
 
     A frame that can no longer be read raises `InputError`. `median` (d,) is computed if it is not known already.
-
-    Examples
-    --------
-    >>> from undistract import learn
-    >>> rng = np.random.default_rng(0)
-    >>> groups = [Source(n, rng.normal(size=4) + rng.normal(size=(50, 4)) * [9, 1, 1, 1]) for n in range(9)]
-    >>> model = Model(learn(groups).detector, image_shape=(2, 2))
-    >>> item_picture(model, groups[0], 7, "taken")[1:4]
-    b'PNG'
     """
     rows = source.rows
     if view not in VIEWS or not 0 <= row < len(rows):
@@ -306,16 +249,7 @@ def item_picture(
 
 
 def pattern_picture(model: Model, direction: Floats) -> bytes | None:
-    """Draw a direction (d,) as a PNG with colors around zero; return None if features have no position.
-
-    Examples
-    --------
-    >>> from undistract import Focus
-    >>> pattern_picture(Model(Focus(), image_shape=(1, 2)), np.array([-1.0, 1.0]))[1:4]
-    b'PNG'
-    >>> pattern_picture(Model(Focus()), np.array([-1.0, 1.0])) is None
-    True
-    """
+    """Draw a direction (d,) as a PNG with colors around zero; return None if features have no position."""
     shape = frame_shape(model, len(direction))
     # Features of one cell are summed, and their signs are unrelated: draw absolute values.
     image = frame_map(model, np.abs(direction)) if shape is None else last_image(direction, shape)
@@ -333,9 +267,7 @@ def _frame(source: Source, row: int) -> Picture:
     if source.row_names is not None and path.is_dir():
         image = downscale(read_image(path / source.row_names[row]), LARGEST_WIDTH)
         return np.asarray(image, dtype=np.uint8)
-    seconds = 0.0
-    if source.times is not None:
-        seconds = float(source.times[row])
+    seconds = 0.0 if source.times is None else float(source.times[row])
     # If a damaged file has lost the frame, take the next one within a second.
     frames, _ = next(iter(read_frames(path, between=(seconds - 0.0005, seconds + 1.0))))
     return resize_to_fit(frames[0])
@@ -386,15 +318,7 @@ def _right_side(
 
 
 class ClipCache:
-    """Cache of the newest clips, in a temporary folder; safe to share between threads.
-
-    Examples
-    --------
-    >>> clips = ClipCache()
-    >>> clips.get(["0-60-90-1"], lambda path: path.write_bytes(b"a clip") and None).read_bytes()
-    b'a clip'
-    >>> clips.close()
-    """
+    """Cache of the newest clips, in a temporary folder; safe to share between threads."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="undistract-")

@@ -71,20 +71,7 @@ def parse_item_id(name: str, scores: Sequence[Floats]) -> Item:
 def find_items(scores: Sequence[Scores], threshold: Threshold | None, existing: Sequence[Item] = ()) -> list[Item]:
     """Return the items to review: the alarms, and with few alarms also the strongest other rows.
 
-    Parameters
-    ----------
-    scores : sequence of Scores
-        One per source.
-    threshold : Threshold, optional
-        None: only the strongest rows.
-    existing : sequence of Item
-        Items that exist already; a new item never overlaps them.
-
-    Examples
-    --------
-    >>> found = find_items([Scores("day", [1.0, 9.0, 2.0])], None)
-    >>> [item.id for item in found]
-    ['0-1-2', '0-2-3', '0-0-1']
+    Without a threshold there are only the strongest rows. A new item never overlaps those in `existing`.
     """
     covered = [np.zeros(len(track), dtype=bool) for track in scores]
     for item in existing:

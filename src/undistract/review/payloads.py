@@ -270,9 +270,7 @@ class SummaryPayload(TypedDict):
 
 def threshold_value(threshold: Threshold | None) -> float | None:
     """Return the score above which a row alarms."""
-    if threshold is None:
-        return None
-    return finite_or_none(threshold.value)
+    return None if threshold is None else finite_or_none(threshold.value)
 
 
 def make_about(title: str, model: Model, sources: Sequence[Source]) -> AboutPayload:
@@ -282,24 +280,14 @@ def make_about(title: str, model: Model, sources: Sequence[Source]) -> AboutPayl
         times: Literal["seconds", "dates"] | None = None
         if source.times is not None:
             times = "dates" if source.times.dtype.kind == "M" else "seconds"
-        infos.append(
-            {
-                "id": index,
-                "name": str(source.name),
-                "rows": len(source),
-                "kind": row_type(model, source),
-                "times": times,
-            }
-        )
+        kind = row_type(model, source)
+        infos.append({"id": index, "name": str(source.name), "rows": len(source), "kind": kind, "times": times})
     return {"title": title, "features": model.focus.n_features_in_, "groups": infos}
 
 
 def make_item(item: Item, scores: Scores, verdict: Verdict | None) -> ItemPayload:
     """Return a range of rows as plain values; the session adds the ranks."""
     value = finite_or_none(np.nanmax(np.append(scores.values[item.start : item.stop], -np.inf)))
-    time: str | None = None
-    if scores.times is not None:
-        time = format_time(scores.times[item.peak])
     payload: ItemPayload = {
         "id": item.id,
         "set": item.source,
@@ -307,7 +295,7 @@ def make_item(item: Item, scores: Scores, verdict: Verdict | None) -> ItemPayloa
         "start": item.start,
         "stop": item.stop,
         "peak": item.peak,
-        "time": time,
+        "time": None if scores.times is None else format_time(scores.times[item.peak]),
         "score": value,
         "was": value,
         "rank": 0,

@@ -70,26 +70,8 @@ def compare(
 ) -> Preview:
     """Compare the items before and after a verdict.
 
-    Parameters
-    ----------
-    items_before, items_after : pairs of arrays
-        The score of each item, and whether it alarms.
-    confirmed : array of bool
-        Which items are confirmed anomalies.
-    focus_before, focus_after : Focus
-    deviation : (d,) array
-        Deviation of the reviewed row from its context.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> groups = [rng.normal([m, 0, 0, 0], [1, 9, 1, 1], size=(50, 4)) for m in range(10)]
-    >>> before, after = Focus(n_remove=0).fit_groups(groups), Focus(n_remove=1).fit_groups(groups)
-    >>> none, all_three = np.zeros(3, dtype=bool), np.ones(3, dtype=bool)
-    >>> row = np.array([0.0, 5.0, 0.0, 1.0])
-    >>> effect = compare((np.ones(3), all_three), (np.zeros(3), none), none, before, after, row)
-    >>> effect.resolved.tolist(), effect.direction.round(1) + 0.0
-    ([0, 1, 2], array([0., 5., 0., 0.]))
+    The items are pairs: the score of each, and whether it alarms. `confirmed` marks the confirmed anomalies, and
+    `deviation` (d,) is that of the reviewed row from its context.
     """
     scores, alarms = items_before
     new_scores, new_alarms = items_after

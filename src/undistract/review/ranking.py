@@ -22,18 +22,7 @@ ROWS_OF_ITEM = 20
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Scores of all rows and of the review items under one model.
-
-    Examples
-    --------
-    >>> from undistract import learn
-    >>> rng = np.random.default_rng(0)
-    >>> days = [Source(day, rng.normal(size=3) + rng.normal(size=(50, 3))) for day in range(9)]
-    >>> ranking = Ranking.from_sources(learn(days[:8]), days[8:])
-    >>> values, alarms = ranking.item_scores()
-    >>> len(ranking.items), bool((values[0] >= values[1:]).all())
-    (20, True)
-    """
+    """Scores of all rows and of the review items under one model."""
 
     model: Model
     sources: tuple[Source, ...]
@@ -102,9 +91,7 @@ class Ranking:
 
     def _strongest(self, item: Item) -> float:
         values = self.scores[item.source].values[item.start : item.stop]
-        if np.isnan(values).all():
-            return float("-inf")
-        return float(np.nanmax(values))
+        return float(np.nanmax(np.append(values, -np.inf)))  # -inf if all rows are missing
 
     def _item_rows(self) -> dict[int, NDArray[np.intp]]:
         """Return the strongest rows of all items, by index of the source."""

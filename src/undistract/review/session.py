@@ -216,9 +216,7 @@ class ReviewWorker:
 
     def _report(self, error: Exception, event: int) -> None:
         logging.getLogger(__name__).error("Relearning failed", exc_info=error)
-        message = f"Learning failed: {type(error).__name__}."
-        if isinstance(error, InputError):
-            message = str(error)
+        message = str(error) if isinstance(error, InputError) else f"Learning failed: {type(error).__name__}."
         self._publish(self.state.ranking, event, busy=False, problem=message)
 
     def _update(self, event: int, verdicts: Mapping[str, Verdict]) -> None:
@@ -452,12 +450,10 @@ class ReviewSession:
         if self._scored is not None:
             before = self._scored.sources[group_id].before
             before_threshold = payloads.threshold_value(self._scored.baseline_threshold)
-        threshold = payloads.threshold_value(state.ranking.threshold)
-        thinned = payloads.thin_track(scores, before, start, stop, width)
         return {
-            **thinned,
+            **payloads.thin_track(scores, before, start, stop, width),
             "set": group_id,
-            "threshold": threshold,
+            "threshold": payloads.threshold_value(state.ranking.threshold),
             "before_threshold": before_threshold,
             "items": items,
         }
@@ -506,8 +502,7 @@ class ReviewSession:
         state = self._worker.state
         item, _ = state.find(id)
         source = self._sources[item.source]
-        if row is None:
-            row = item.peak
+        row = item.peak if row is None else row
         if not 0 <= row < len(source):
             raise UnknownItemError(f"There is no row {row} in group {item.source}; it has {len(source)} rows.")
         local = state.ranking.model.for_source(source.name)

@@ -78,25 +78,7 @@ _SQLITE_MESSAGES = {
 
 
 class Database:
-    """One database, shared by all threads of this process.
-
-    Parameters
-    ----------
-    where : str or path
-        A path, or a URL such as ``postgresql+psycopg://user@host/name``.
-    create : bool
-        Whether to create a missing file.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     database = Database(Path(folder, "match.review"))
-    ...     with database.reading() as connection:
-    ...         print(connection.exec_driver_sql("SELECT 1 + 1").scalar())
-    ...     database.close()
-    2
-    """
+    """One database, shared by all threads of this process; `create` tells whether to create a missing file."""
 
     def __init__(self, where: str | Path, *, create: bool = True) -> None:
         url = _url(where)
@@ -226,9 +208,7 @@ def _set_up(connection: Any, _: Any) -> None:
 
 
 def _explain(error: DBAPIError | sqlite3.Error) -> str:
-    cause: Any = error
-    if isinstance(error, DBAPIError):
-        cause = error.orig
+    cause: Any = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(cause, "sqlite_errorname", "")
     for prefix, message in _SQLITE_MESSAGES.items():  # extended codes, such as SQLITE_IOERR_WRITE, share a prefix
         if code.startswith(prefix):
@@ -304,13 +284,7 @@ _GUARDS = {
 
 
 def checksum(*parts: Any) -> int:
-    """Return the CRC-32 of the content of a line, to detect damage.
-
-    Examples
-    --------
-    >>> checksum(1, "calm") == checksum(1, "calm"), checksum(1, "calm") == checksum(1, "balm")
-    (True, False)
-    """
+    """Return the CRC-32 of the content of a line, to detect damage."""
     total = 0
     for part in parts:
         total = zlib.crc32(part if isinstance(part, bytes) else f"{part}\n".encode(), total)
@@ -318,17 +292,7 @@ def checksum(*parts: Any) -> int:
 
 
 def schema_of(connection: Connection) -> int:
-    """Return the schema version of a review, or 0 if the database has no review.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> engine = create_engine("sqlite://")
-    >>> with engine.connect() as connection:
-    ...     schema_of(connection), prepare(connection, {}), schema_of(connection)
-    (0, None, 1)
-    >>> engine.dispose()
-    """
+    """Return the schema version of a review, or 0 if the database has no review."""
     if not inspect(connection).has_table(about.name):
         return 0
     schema = connection.scalar(select(about.c.schema))
@@ -426,9 +390,7 @@ class ReviewStore:
         FileError
             Writing failed, for example because the disk is full: nothing was recorded, and it can be sent again.
         """
-        numbers: Floats | None = None
-        if evidence is not None:
-            numbers = self._checked(event, evidence)
+        numbers = None if evidence is None else self._checked(event, evidence)
         with self._database.writing() as connection:
             recorded = connection.execute(select(events_table).where(events_table.c.key == event.key)).first()
             if recorded is not None:
