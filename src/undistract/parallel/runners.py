@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 from uuid import uuid4
 
@@ -229,6 +228,8 @@ class DaskRunner:
                 task, future = waiting[0]
                 result = task.ready if future is None else self._result(task, future)
                 waiting.popleft()
+                # After Ctrl-C a traceback keeps this frame, and a future in it would keep its result on a worker.
+                del future
                 yield _unwrap(result)
         finally:
             # After an error or Ctrl-C, cancel the tasks that are still running.
@@ -296,9 +297,15 @@ class DaskRunner:
     def _wait(self, task: Task, future: Any) -> None:
         """Wait for a result or an error; a dead scheduler is noticed within POLL seconds."""
         start = time.monotonic()
+        # Not `future.exception(timeout=POLL)`: the traceback of its TimeoutError keeps the future and its result alive.
+        done = Event()
+        future.add_done_callback(lambda _: done.set())
         while future.status not in ENDED:
-            with self._translate_errors(), suppress(TimeoutError, CancelledError):
-                future.exception(timeout=POLL)
+            if done.wait(POLL) and future.status not in ENDED:
+                # The worker died with the result, which is computed again.
+                done.clear()
+                future.add_done_callback(lambda _: done.set())
+            self._check_scheduler()
             if self.timeout is not None and time.monotonic() - start > self.timeout:
                 with self._translate_errors():
                     n_workers = len(self.client.nthreads())
