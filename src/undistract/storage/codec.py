@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -48,9 +49,7 @@ class Encoder:
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
-            if isfinite(value):
-                return value
-            return {"type": "float", "value": repr(value)}
+            return value if isfinite(value) else {"type": "float", "value": repr(value)}
         if isinstance(value, date):
             return self._date(value, path)
         if isinstance(value, np.datetime64):
@@ -140,41 +139,53 @@ class Decoder:
         self._arrays = arrays
 
     def decode(self, node: Any, path: tuple[str, ...]) -> Any:
-        """Return the value at `path`."""
-        where = ".".join(path)
-        if len(path) > MAX_DEPTH:
-            raise InputError(f"{'.'.join(path[:4])}... is nested more than {MAX_DEPTH} deep")
-        if node is None or isinstance(node, bool | int | float | str):
-            return node
-        if isinstance(node, list):
-            return [self.decode(item, (*path, str(number))) for number, item in enumerate(node)]
-        kind = node.get("type")
-        content = {key: item for key, item in node.items() if key != "type"}
-        if not isinstance(kind, str):
-            raise InputError(f"{where} has no type")
-        if kind in REGISTRY:
-            return self._object(REGISTRY[kind], content, path)
-        if kind == "array":
-            return self._array(content, where)
-        if kind == "tuple":
-            return tuple(self.decode(_only(content, "items", list, where), path))
-        if kind == "mapping":
-            return _mapping(self.decode(_only(content, "items", list, where), path), where)
-        return _scalar(kind, _only(content, "value", str, where), where)
+        """Return the value at `path`.
 
-    def _object(self, schema: Schema, content: Fields, path: tuple[str, ...]) -> Any:
-        where = ".".join(path)
-        expected = {"settings", "fields"} if schema.is_estimator else {"fields"}
-        if set(content) != expected or not all(isinstance(fields, dict | None) for fields in content.values()):
-            raise InputError(f"{where} has the keys {sorted(content)}, expected {sorted(expected)}, each a mapping")
-        decoded: dict[str, Fields | None] = {}
-        for key, fields in content.items():
-            decoded[key] = None
-            if fields is not None:
-                decoded[key] = {name: self.decode(item, (*path, name)) for name, item in fields.items()}
-        if schema.is_estimator:
-            return _estimator(schema, decoded["settings"], decoded["fields"], where)
-        return _value(schema, decoded["fields"], where)
+        Parents are visited before their children and built after them, without recursion: however deep a file is
+        nested, it cannot exhaust the stack.
+        """
+        result: list[Any] = [None]
+        to_visit: list[tuple[Any, tuple[str, ...], Any, Any]] = [(node, path, result, 0)]
+        to_build: list[tuple[Any, Any, Callable[[], Any]]] = []
+        while to_visit:
+            node, path, parent, key = to_visit.pop()
+            where = ".".join(path)
+            if len(path) > MAX_DEPTH:
+                raise InputError(f"{'.'.join(path[:4])}... is nested more than {MAX_DEPTH} deep")
+            if node is None or isinstance(node, bool | int | float | str):
+                parent[key] = node
+                continue
+            if isinstance(node, list):
+                items: list[Any] = [None] * len(node)
+                parent[key] = items  # filled below
+                to_visit += [(item, (*path, str(number)), items, number) for number, item in enumerate(node)]
+                continue
+            kind = node.get("type")
+            content = {name: item for name, item in node.items() if name != "type"}
+            if not isinstance(kind, str):
+                raise InputError(f"{where} has no type")
+            if kind in REGISTRY:
+                schema = REGISTRY[kind]
+                parts = _object_parts(schema, content, where)
+                for name, fields in parts.items():
+                    for field, item in (content[name] or {}).items():
+                        to_visit.append((item, (*path, field), fields, field))
+                make = _estimator if schema.is_estimator else _value
+                to_build.append((parent, key, partial(make, schema, where=where, **parts)))
+            elif kind == "array":
+                parent[key] = self._array(content, where)
+            elif kind in ("tuple", "mapping"):
+                nodes = _only(content, "items", list, where)
+                items = [None] * len(nodes)
+                to_visit += [(item, (*path, str(number)), items, number) for number, item in enumerate(nodes)]
+                build = partial(tuple, items) if kind == "tuple" else partial(_mapping, items, where)
+                to_build.append((parent, key, build))
+            else:
+                parent[key] = _scalar(kind, _only(content, "value", str, where), where)
+        # A child comes after its parent in the list, so building from the end has all children ready.
+        for parent, key, build in reversed(to_build):
+            parent[key] = build()
+        return result[0]
 
     def _array(self, content: Fields, where: str) -> Array:
         name = content.get("name")
@@ -213,11 +224,21 @@ def to_fields(schema: Schema, value: Any) -> Fields | None:
     fields = {"n_features_in": value.n_features_in_, "feature_names_in": None}
     if hasattr(value, "feature_names_in_"):
         fields["feature_names_in"] = tuple(map(str, value.feature_names_in_))
-    for attribute in filter(_is_attribute, schema.checks):
-        fields[_key(attribute)] = getattr(value, attribute)
+    # Fitted attributes begin or end with an underscore; other fields of an estimator come from `encode`.
+    for attribute in schema.checks:
+        if _key(attribute) != attribute:
+            fields[_key(attribute)] = getattr(value, attribute)
     if schema.encode is not None:
         fields |= schema.encode(value)
     return fields
+
+
+def _object_parts(schema: Schema, content: Fields, where: str) -> dict[str, Fields | None]:
+    """Return the settings and the fields of an object, with the right keys and no values yet."""
+    expected = {"settings", "fields"} if schema.is_estimator else {"fields"}
+    if set(content) != expected or not all(isinstance(fields, dict | None) for fields in content.values()):
+        raise InputError(f"{where} has the keys {sorted(content)}, expected {sorted(expected)}, each a mapping")
+    return {name: None if fields is None else dict.fromkeys(fields) for name, fields in content.items()}
 
 
 def _value(schema: Schema, fields: Fields | None, where: str) -> Any:
@@ -246,7 +267,7 @@ def _estimator(schema: Schema, settings: Fields | None, fields: Fields | None, w
     require(names is None or len(names) == estimator.n_features_in_, f"{where} has not one name for each feature")
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    attributes = {attribute: fields[_key(attribute)] for attribute in filter(_is_attribute, schema.checks)}
+    attributes = {name: fields[_key(name)] for name in schema.checks if _key(name) != name}
     if schema.decode is not None:
         attributes |= schema.decode({**fields, "settings": settings})
     for attribute, value in attributes.items():
@@ -276,11 +297,6 @@ def _validated(schema: Schema, value: Any, where: str) -> Any:
 
 def _key(attribute: str) -> str:
     return attribute.strip("_")
-
-
-def _is_attribute(name: str) -> bool:
-    # Fitted attributes begin or end with an underscore; other fields of an estimator come from `encode`.
-    return _key(name) != name
 
 
 def _only(content: Fields, key: str, kind: type, where: str) -> Any:
@@ -322,9 +338,7 @@ def public_types() -> str:
 def _not_saveable(value: Any, path: tuple[str, ...]) -> InputError:
     where = ".".join(path)
     if hasattr(value, "fit"):
-        model = value
-        if isinstance(value, AdaptedDetector):
-            model = value.estimator
+        model = value.estimator if isinstance(value, AdaptedDetector) else value
         return InputError(
             f"{type(model).__name__} ({where}) cannot be saved: loading such a model would run code from the file. "
             f"Use one of {public_types()}, or save its rows and fit it again."
