@@ -95,7 +95,7 @@ format: $(VENV)/check.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# One rule groups up every kind of environment: plot, test, check are names of extras, test+pyod are two of them.
+# One rule sets up every kind of environment: plot, test, check are names of extras, test+pyod are two of them.
 # The lock lets `make demo` and `make test` run side by side on a fresh clone.
 $(VENV)/%.ready: pyproject.toml constraints.txt .ci/extras
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/set-up "$$(echo '$*' | tr + ,)"

@@ -1,4 +1,4 @@
-"""Examples in the code of an extra run where the extra is installed."""
+"""Run the examples in the code of an extra only if the extra is installed."""
 
 from importlib.util import find_spec
 
@@ -6,4 +6,4 @@ EXTRAS = {
     "distributed": ["src/undistract/parallel/*", "tests/campaigns/workers.py"],
     "torch": ["src/undistract/neural/*"],
 }
-collect_ignore_glob = [room for library, rooms in EXTRAS.items() if not find_spec(library) for room in rooms]
+collect_ignore_glob = [path for library, paths in EXTRAS.items() if not find_spec(library) for path in paths]

@@ -22,7 +22,7 @@ SOURCE = ROOT / "src" / "undistract"
 
 LIMITS = {
     "modules": 136,  # target 135
-    "lines": 31_550,  # target 27 000
+    "lines": 30_900,  # target 27 000
     "modules with one importer": 15,
     "dialect words per 1000": 1.5,
     "vague names per 100": 1.0,

@@ -27,10 +27,10 @@ def as_rows(rows: Any, owner: str = "X", *, check_finite: bool = True, n_before:
     --------
     >>> as_rows([[1, 2], [3, 4]]).shape
     (2, 2)
-    >>> as_rows([1.0, 2.0], "set 'a'")
+    >>> as_rows([1.0, 2.0], "Group 'a'")
     Traceback (most recent call last):
     ...
-    undistract.errors.InputError: set 'a' has shape (2,), expected (rows, features)...
+    undistract.errors.InputError: Group 'a' has shape (2,), expected (rows, features)...
     """
     if hasattr(rows, "toarray"):
         raise InputError(f"{owner} is sparse, but the projection makes it dense. Call .toarray() first.")

@@ -174,9 +174,7 @@ class AtomicDirectory:
         if not target.parent.is_dir():
             raise FileError(f"{self.path} cannot be created: there is no folder {target.parent}. Make it first.")
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-            problem = "is a file"
-            if target.is_dir():
-                problem = "is not empty"
+            problem = "is not empty" if target.is_dir() else "is a file"
             raise FileError(f"{self.path} {problem}, so it was not changed. Pass a new or an empty folder.")
         with self._as_file_error():
             self._temporary.mkdir()

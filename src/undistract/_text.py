@@ -21,9 +21,7 @@ def pluralize(number: int, noun: str) -> str:
     >>> pluralize(1, "row"), pluralize(1200, "row")
     ('1 row', '1200 rows')
     """
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun}s"
+    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def format_names(names: Sequence[Hashable]) -> str:
@@ -97,6 +95,4 @@ def escape_cell(value: Any) -> Any:
     >>> escape_cell("=1+1"), escape_cell(-1.5)
     ("'=1+1", -1.5)
     """
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

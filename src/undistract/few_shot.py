@@ -118,9 +118,7 @@ class Likelihood:
     def __call__(self, X: Rows, examples: Rows) -> Floats:
         """Return the log-density of rows (n, d) given each of m examples, up to a constant, (n, m)."""
         rows = self._coordinates(X)
-        references = rows
-        if examples is not X:
-            references = self._coordinates(examples)
+        references = self._coordinates(examples) if examples is not X else rows
         density = self._density_along(rows.along, references.along)
         if rows.residual is not None and references.residual is not None:
             density += self._density_outside(rows.residual, references.residual)
@@ -130,9 +128,7 @@ class Likelihood:
         centred = np.asarray(X, dtype=np.float64) - self.origin
         along = centred @ self.directions
         n_features, n_directions = self.directions.shape
-        residual = None
-        if n_directions < n_features:
-            residual = centred - along @ self.directions.T
+        residual = centred - along @ self.directions.T if n_directions < n_features else None
         return _Coordinates(along / np.sqrt(self.within + self.within_ridge), residual)
 
     def _density_along(self, rows: Floats, examples: Floats) -> Floats:
@@ -183,9 +179,7 @@ class _Solved:
 
     @classmethod
     def of(cls, moments: Moments) -> _Solved:
-        if has_few_rows(moments):
-            return cls._of_rows(moments)
-        return cls._of_matrices(moments)
+        return cls._of_rows(moments) if has_few_rows(moments) else cls._of_matrices(moments)
 
     @classmethod
     def _of_matrices(cls, moments: Moments) -> _Solved:

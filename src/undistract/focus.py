@@ -523,9 +523,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         if is_sketch:
             spectrum = sketched_spectrum(moments, ridge=self.ridge, absolute=self.absolute_ridge)
         else:
-            request = None
-            if not kind.needs_all_directions:
-                request = eigen_request(**settings)
+            request = None if kind.needs_all_directions else eigen_request(**settings)
             spectrum = compute_spectrum(moments, self.ridge, self.absolute_ridge, request)
         try:
             if is_sketch:
@@ -577,9 +575,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
             return self.__dict__[name]
 
     def _stream_prior(self) -> Any:
-        if self.streaming_.names == (None,):
-            return "uniform"
-        return self.fit_params_["prior"]
+        return "uniform" if self.streaming_.names == (None,) else self.fit_params_["prior"]
 
     def _set_streaming(self, streaming: StreamingMoments) -> None:
         self.streaming_ = streaming
@@ -619,9 +615,7 @@ class Focus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         was fitted on numpy arrays or moments, or loaded from a file, accepts all of them.
         """
         namespace = namespace_of(X)
-        key = None
-        if namespace is not None:
-            key = namespace.key
+        key = namespace.key if namespace is not None else None
         if self._fitted_on is not None and key != self._fitted_on and get_config()["array_api_dispatch"]:
             raise InputError(
                 f"{type(self).__name__}.{method}() got rows of {_format_key(key)}, but was fitted on rows of "
@@ -727,9 +721,7 @@ def supported_dtypes(namespace: Namespace | None) -> list[Any]:
     >>> supported_dtypes(None)
     [<class 'numpy.float64'>, <class 'numpy.float32'>]
     """
-    if namespace is None:
-        return [np.float64, np.float32]
-    return namespace.dtypes
+    return [np.float64, np.float32] if namespace is None else namespace.dtypes
 
 
 def _on_device(projection: Projection, namespace: Namespace | None, rows: Any) -> Any:

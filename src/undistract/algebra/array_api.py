@@ -98,9 +98,7 @@ class AffineMap:
                 None,
                 space.array(constant, dtype),
             )
-        indices = None
-        if not np.array_equal(columns, np.arange(n_in)):
-            indices = space.array(columns)
+        indices = None if np.array_equal(columns, np.arange(n_in)) else space.array(columns)
         pads = bool((columns == n_in).any())
         matrices = (space.array(values, dtype) for values in (origin, left, right, constant))
         return cls(space.xp, indices, pads, *matrices)
@@ -144,9 +142,7 @@ class DeviceProjection:
 
     def denoise(self, X: Any) -> Any:
         """Return rows in the original features without the removed directions, (n, d)."""
-        if self.keeps_features:
-            return self.forward(X)
-        return self.backward(self.forward(X))
+        return self.forward(X) if self.keeps_features else self.backward(self.forward(X))
 
 
 _on_device: WeakKeyDictionary[Projection, dict[tuple[str, str, str, bool], DeviceProjection]] = WeakKeyDictionary()

@@ -63,9 +63,7 @@ class Evidence:
         counts = groups.counts
         within = (shares * (counts - 1) / counts).sum()
         mean_noise = (shares * (1 - shares) / counts).sum()
-        pure_distractor = 0.0
-        if within > 0:
-            pure_distractor = float(within / (within + mean_noise))
+        pure_distractor = float(within / (within + mean_noise)) if within > 0 else 0.0
         return cls(groups.n_groups, groups.n_rows, n_directions, pure_distractor)
 
     @property

@@ -226,9 +226,7 @@ class Prior:
             prior = {name: prior[name] for name in prior.keys()}  # noqa: SIM118  iterating a column gives values
         elif isinstance(prior, Iterable) and not isinstance(prior, Set):
             prior = tuple(prior)
-        values: Any = prior
-        if isinstance(prior, dict):
-            values = list(prior.values())
+        values: Any = list(prior.values()) if isinstance(prior, dict) else prior
         try:
             numbers = np.array(values, dtype=np.float64)
         except (TypeError, ValueError) as error:

@@ -121,9 +121,7 @@ class GroupMoments:
 
     def __radd__(self, other: object) -> GroupMoments:
         """Support `sum`, which starts with 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _checked(self) -> GroupMoments:
         """Raise if the squares of the rows overflow or underflow."""
@@ -311,9 +309,7 @@ class Moments(WeightedGroups):
         With `validated`, X must be numbers of shape (n, d). Non-finite values then raise an `InputError` about the
         range of the data: the sums do not show which row they are in.
         """
-        rows: Rows = X
-        if not validated:
-            rows = as_rows(X, check_finite=False)
+        rows: Rows = X if validated else as_rows(X, check_finite=False)
         names, counts, order = sort_groups(groups, len(rows))
         rule = Prior.of(prior)
         try:
@@ -428,9 +424,7 @@ class Moments(WeightedGroups):
 
     def __radd__(self, other: object) -> Moments:
         """Support `sum`, which starts with 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def without(self, name: Hashable, group: GroupMoments | None = None) -> Moments:
         """Return the moments without one group.
@@ -682,9 +676,7 @@ def _heavy(parts: list[Moments]) -> bool:
 
 def _needed_sums(counts: Ints, weights: Floats) -> range:
     """Return the sums to store: with balanced groups, sums 1 and 2 are multiples of sum 0."""
-    if is_balanced(counts, weights):
-        return range(1)
-    return range(3)
+    return range(1) if is_balanced(counts, weights) else range(3)
 
 
 def _matrix_store(sums: list[Floats], between: Floats, spread: Floats) -> MatrixStore:

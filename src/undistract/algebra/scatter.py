@@ -169,9 +169,7 @@ def _accumulate(
     balanced = weightings.size > 0 and bool((weightings == weightings[:, :1]).all())
     size = min(block_rows(n_features), n_rows)
     buffer = np.empty((size + 1, n_features))  # one more row for Chan's shift
-    scaled = buffer
-    if not balanced:
-        scaled = np.empty_like(buffer)
+    scaled = buffer if balanced else np.empty_like(buffer)
     begun: GroupStatistics | None = None  # the group that continues from the previous block
     for start in range(0, n_rows, size):
         stop = min(start + size, n_rows)

@@ -80,17 +80,13 @@ def select_directions(
                 f"n_remove is {n_remove}, but only {spectrum.n_varying} of {spectrum.n_features} directions vary "
                 "within groups. Constant directions are always kept, because any change along them is informative."
             )
-        value = 1.0
-        if n_remove:
-            value = float(varying[n_remove - 1])
+        value = float(varying[n_remove - 1]) if n_remove else 1.0
         return Selection(int(n_remove), value, "number", _warnings(spectrum, int(n_remove)))
     rule = "fixed"
     resolvable = spectrum.evidence.is_resolvable
     if isinstance(cutoff, str):
         rule = "auto"
-        cutoff = AUTOMATIC_CUTOFF
-        if resolvable:
-            cutoff = _automatic_cutoff(spectrum, varying)
+        cutoff = _automatic_cutoff(spectrum, varying) if resolvable else AUTOMATIC_CUTOFF
     n_above = int((varying >= cutoff).sum())
     n_removed = n_above
     if rule == "auto" and not resolvable:

@@ -525,7 +525,7 @@ def distraction_bounds(moments: SketchedMoments, spectrum: Spectrum) -> tuple[Fl
 def sketched_cut(
     moments: SketchedMoments, spectrum: Spectrum, *, cutoff: float | str = "auto", n_remove: int | None = None
 ) -> Selection:
-    """Select the directions to remove, as `cut` does. With a cut-off, remove only those that certainly exceed it.
+    """Select the directions to remove, as `select_directions` does; with a cut-off, only those that surely exceed it.
 
     The compensation of a small sketch alone can lift every direction over the cut-off. In case of doubt, keep them.
 
@@ -542,7 +542,7 @@ def sketched_cut(
 
     def passing(value: float) -> tuple[float, int, int]:
         if isinstance(cutoff, str) and value < AUTOMATIC_CUTOFF:
-            # A gap groups the cut-off to the value of a direction itself, which its lower bound can never reach.
+            # A gap sets the cut-off to the value of a direction itself, which its lower bound can never reach.
             value = GAP_MIN_DISTRACTION
         sure, possible = (int((bound >= value).sum()) for bound in bounds)
         return value, sure, possible

@@ -115,9 +115,7 @@ def solve_dense_leading(within: Floats, total: Floats, epsilon: float, request: 
         return None
     scale = np.sqrt(np.diag(total) + epsilon)
     # LAPACK works in place on Fortran order only; d × d copies are what this solver saves.
-    out = total
-    if not total.flags.f_contiguous:
-        out = np.empty_like(total, order="F")
+    out = total if total.flags.f_contiguous else np.empty_like(total, order="F")
     metric = _rescale(total, scale, out=out)
     metric[np.diag_indices_from(metric)] = 1.0
     between = _rescale(within, scale, out=np.empty_like(metric))
@@ -191,9 +189,7 @@ def block_lanczos(
     >>> block_lanczos(lambda columns: columns * 1e12, 1000, EigenRequest(0.9)) is None
     True
     """
-    least = np.inf
-    if request.min_value < 1:
-        least = 1 / (1 - request.min_value)
+    least = 1 / (1 - request.min_value) if request.min_value < 1 else np.inf
     most = min(int(MAX_BASIS_SHARE * size), MAX_BASIS)
     rng = np.random.default_rng(0)  # a fixed seed: the same result for the same data
     basis = np.empty((size, most + BLOCK), order="F")
@@ -264,9 +260,7 @@ def largest_odds(matrix: Floats, request: EigenRequest) -> tuple[Floats, Floats]
         pairs = _verified_lanczos(matrix, request)
         if pairs is not None:
             return pairs
-    least = np.inf
-    if request.min_value < 1:
-        least = request.min_value / (1.0 - request.min_value)
+    least = request.min_value / (1.0 - request.min_value) if request.min_value < 1 else np.inf
     try:
         # LAPACK excludes the lower end of an interval.
         interval = (np.nextafter(least, -np.inf), np.inf)

@@ -5,7 +5,6 @@ within · w = distraction · (total + ε I) · w          ε = ridge · trace(to
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -225,9 +224,7 @@ class Spectrum:
     def relative_ridge(self) -> float:
         """The ridge as a multiple of the mean variance of the features that vary."""
         if self.variances is not None:
-            if self.variances.mean == 0:
-                return 0.0
-            return self.ridge / self.variances.mean
+            return 0.0 if self.variances.mean == 0 else self.ridge / self.variances.mean
         n_varying = int((self.patterns != 0).any(axis=1).sum())
         total = float(self.directions.pattern_squares.sum()) - len(self.distraction) * self.ridge  # Σ a aᵀ = metric
         if total <= 0:
@@ -277,33 +274,24 @@ def compute_spectrum(moments: Moments, ridge: float, absolute: bool, request: Ei
     n_directions = min(matrix_rank(total), moments.n_rows - 1)
     if request is not None and moments.n_features >= MIN_FEATURES:
         request = request.resolve(moments.n_groups, n_directions)
-    if varies.all():
-        pairs = _solve_matrices(within, total, epsilon, request, lambda: moments.between + within)
-    else:
+    used = np.ix_(varies, varies)
+    if not varies.all():
         # Solve without the constant features, which are kept, and give them zero entries.
-        block = np.ix_(varies, varies)
-        pairs = _solve_matrices(within[block], total[block], epsilon, request, lambda: total[block])
+        within = within[used]
+        total = total[used]
+    pairs = None
+    if request is not None and len(within) >= MIN_FEATURES:
+        pairs = solve_dense_leading(within, total, epsilon, request)  # overwrites `total`
+        if pairs is None:
+            total = moments.between[used] + within
+    if pairs is None:
+        pairs = solve_dense(within, total, epsilon)
+    if not varies.all():
         filters, patterns = np.zeros((2, len(varies), len(pairs.distraction)))
         filters[varies] = pairs.filters
         patterns[varies] = pairs.patterns
-        pairs = Eigenpairs(pairs.distraction, filters, patterns, pairs.n_varying)
+        pairs = pairs._replace(filters=filters, patterns=patterns)
     return _from_pairs(moments, pairs, epsilon, n_directions, variances)
-
-
-def _solve_matrices(
-    within: Floats,
-    total: Floats,
-    epsilon: float,
-    request: EigenRequest | None,
-    recompute_total: Callable[[], Floats],
-) -> Eigenpairs:
-    """Solve for the requested directions, or for all of them."""
-    if request is not None and len(within) >= MIN_FEATURES:
-        pairs = solve_dense_leading(within, total, epsilon, request)
-        if pairs is not None:
-            return pairs
-        total = recompute_total()  # `solve_dense_leading` overwrites it
-    return solve_dense(within, total, epsilon)
 
 
 def _spectrum_of_rows(moments: Moments, ridge: float, absolute: bool, request: EigenRequest | None) -> Spectrum:

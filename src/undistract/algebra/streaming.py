@@ -78,9 +78,7 @@ class StreamingMoments:
         for name, row_numbers in zip(names, np.split(order, bounds), strict=True):
             if closed is not None and name in closed_names:
                 open_groups[name] = _reopened(closed, name)
-                remaining = None
-                if closed.n_groups > 1:
-                    remaining = closed.without(name)
+                remaining = closed.without(name) if closed.n_groups > 1 else None
                 closed = remaining
             added = GroupMoments.of(X[row_numbers])
             if name in open_groups:
@@ -123,9 +121,7 @@ class StreamingMoments:
         return self._with_closed(Moments.of(self.open_groups, prior))
 
     def _with_closed(self, moments: Moments) -> Moments:
-        if self.closed is None:
-            return moments
-        return self.closed + moments
+        return moments if self.closed is None else self.closed + moments
 
 
 def _reopened(closed: Moments, name: Hashable) -> GroupMoments:

@@ -128,9 +128,7 @@ class Command(click.Command):
 def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
-    if isinstance(value, tuple):
-        return list(value)
-    return [value]
+    return list(value) if isinstance(value, tuple) else [value]
 
 
 def _common_options() -> list[click.Parameter]:
@@ -169,9 +167,7 @@ def _note_warnings(output: Output) -> None:
 def _format_error(error: Exception) -> str:
     if not isinstance(error, OSError) or not error.strerror:
         return " ".join(str(error).split())
-    if error.filename:
-        return f"{error.filename}: {error.strerror}."
-    return f"{error.strerror}."
+    return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
 
 
 @click.group(cls=Commands)

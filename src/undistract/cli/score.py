@@ -110,6 +110,4 @@ def _table(summary: list[dict[str, Any]]) -> Table:
 
 
 def _count(number: int | None) -> str:
-    if number is None:
-        return "–"
-    return str(number)
+    return "–" if number is None else str(number)

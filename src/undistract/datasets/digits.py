@@ -3,7 +3,7 @@
     training   8 digits × 8 orientations, one group each; half of the images are illuminated
     test       a ninth digit with a few images of the tenth among them; a quarter of the images are illuminated
 
-The illumination is a gradient across the image (see `light.py`), so 2 of the 64 directions are nuisance directions.
+The illumination is a gradient across the image (see `illumination.py`), so 2 of the 64 directions are nuisances.
 """
 
 from __future__ import annotations

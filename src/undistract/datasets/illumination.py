@@ -1,4 +1,4 @@
-"""The eight orientations of an image: four quarter turns, plain and mirrored."""
+"""Light on images, and the eight orientations of an image: four quarter turns, plain and mirrored."""
 
 from __future__ import annotations
 
@@ -149,7 +149,5 @@ def orientations(images: Rows) -> Iterator[tuple[str, Rows]]:
     """
     for mirrored, faces in (("", images), (" mirrored", images[:, :, ::-1])):
         for quarter in range(4):
-            turned = ""
-            if quarter:
-                turned = f" turned {90 * quarter}°"
+            turned = f" turned {90 * quarter}°" if quarter else ""
             yield f"{mirrored}{turned}", np.rot90(faces, quarter, axes=(1, 2))

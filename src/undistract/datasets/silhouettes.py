@@ -433,9 +433,7 @@ def _download_errors(publisher: Publisher, folder: Path) -> Iterator[None]:
     except InputError as error:
         raise DownloadError(f"The file from {publisher.url} was not used. {error}") from error
     except OSError as error:
-        advice = "Fix the cause"
-        if error.errno == errno.ENOSPC:
-            advice = "Free some disk space"
+        advice = "Free some disk space" if error.errno == errno.ENOSPC else "Fix the cause"
         raise DownloadError(
             f"Cannot write into {folder}: {error.strerror}. {advice}, and try again. {BY_HAND}"
         ) from error

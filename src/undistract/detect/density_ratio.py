@@ -70,9 +70,7 @@ class DensityRatioDetector(BaseEstimator):  # type: ignore[misc]
         X = validate_rows(self, X, reset=True)
         check_number("ridge", self.ridge, least=MIN_RIDGE, whole=False)
         if isinstance(self.reference, int | float):
-            n_reference = 0
-            if 0 < self.reference < 1:
-                n_reference = round(self.reference * len(X))
+            n_reference = round(self.reference * len(X)) if 0 < self.reference < 1 else 0
             if n_reference in (0, len(X)):
                 raise InputError(
                     f"reference must be a share between 0 and 1 that leaves rows on both sides, or an array of rows, "

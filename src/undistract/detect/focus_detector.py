@@ -293,9 +293,7 @@ class FocusDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _rule(self) -> ThresholdRule:
         if self.threshold is None:
             return Quantile()
-        if callable(self.threshold):
-            return self.threshold
-        return Quantile(self.threshold)
+        return self.threshold if callable(self.threshold) else Quantile(self.threshold)
 
     def _fit_parts(self, rows: Rows, groups: Any) -> tuple[Any, Detector]:
         """Fit a new focus and a new detector."""

@@ -30,7 +30,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "base"
-    if name.lower() in EXTRACTORS:
-        module = name.lower()
+    module = name.lower() if name.lower() in EXTRACTORS else "base"
     return getattr(import_module(f"undistract.features.{module}"), name)

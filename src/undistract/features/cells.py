@@ -84,9 +84,7 @@ class Cells(Extractor):
         return repeat_first(pooled(kinds, self.pool), self.context)[: len(frames)]
 
     def feature_map(self, values: Floats) -> Floats | None:
-        if self.pool == "max":
-            return None
-        return cell_map(values, self.cells)
+        return None if self.pool == "max" else cell_map(values, self.cells)
 
 
 def _mean_of_last(maps: Float32, count: int) -> Float32:

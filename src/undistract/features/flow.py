@@ -77,9 +77,7 @@ class Flow(Extractor):
         return repeat_first(pooled(kinds, self.pool), self.context)[: len(frames)]
 
     def feature_map(self, values: Floats) -> Floats | None:
-        if self.pool == "max":
-            return None
-        return cell_map(values, self.cells)
+        return None if self.pool == "max" else cell_map(values, self.cells)
 
 
 def _optical_flow(images: Frames) -> tuple[Float32, Float32]:

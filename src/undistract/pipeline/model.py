@@ -88,9 +88,7 @@ class Model:
     @property
     def threshold(self) -> Threshold | None:
         """The alarm threshold; None if the model has no reference rows."""
-        if isinstance(self.detector, Focus):
-            return None
-        return self.detector.threshold_
+        return None if isinstance(self.detector, Focus) else self.detector.threshold_
 
     def with_feedback(
         self, items: Iterable[FeedbackItem], *, context: Hashable = None, calibrate: bool = True

@@ -305,9 +305,7 @@ def judged_by(model: Model) -> Literal["known", "own"]:
     >>> judged_by(learn(days)), judged_by(learn(days, keep_rows=False))
     ('known', 'own')
     """
-    if isinstance(model.detector, Focus) or model.detector.adapt:
-        return "own"
-    return "known"
+    return "own" if isinstance(model.detector, Focus) or model.detector.adapt else "known"
 
 
 def score_rows(

@@ -251,9 +251,7 @@ def _read_progress(content: Mapping[str, Any]) -> Progress:
         samples.append(content[f"rows {dtype}"][offsets[dtype] : offsets[dtype] + n_rows])
         offsets[dtype] += n_rows
     moments = content["moments"]
-    n_groups = 0
-    if isinstance(moments, Moments):
-        n_groups = moments.n_groups
+    n_groups = moments.n_groups if isinstance(moments, Moments) else 0
     if n_groups != content["n_done"] or (samples and len(samples) != n_groups):
         raise ValueError("inconsistent numbers of groups")
     return Progress(n_groups, moments, tuple(samples))

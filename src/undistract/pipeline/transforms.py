@@ -243,9 +243,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 def _window(source: Source, model: Model) -> int:
     """Return how many consecutive rows make one feature vector of the model; 1 if the rows are windows already."""
-    if source.n_features == model.focus.n_features_in_:
-        return 1
-    return model.reading.window
+    return 1 if source.n_features == model.focus.n_features_in_ else model.reading.window
 
 
 def _checked_chunks(source: Source, model: Model, policy: DtypePolicy, size: int | None) -> Iterator[TimedRows]:

@@ -56,11 +56,11 @@ def parse_item_id(name: str, scores: Sequence[Floats]) -> Item:
     >>> parse_item_id("../secret", [])
     Traceback (most recent call last):
     ...
-    undistract.review.items.UnknownItemError: There is no item '../secret'. An id is set-start-stop...
+    undistract.review.items.UnknownItemError: There is no item '../secret'. An id is group-start-stop...
     """
     match = _ID.fullmatch(name)
     if match is None:
-        raise UnknownItemError(f"There is no item {name!r:.60}. An id is set-start-stop, such as 0-120-131.")
+        raise UnknownItemError(f"There is no item {name!r:.60}. An id is group-start-stop, such as 0-120-131.")
     index, start, stop = map(int, match.groups())
     if index >= len(scores) or not start < stop <= len(scores[index]):
         raise UnknownItemError(f"There is no item {name!r:.60}: no such set, or no such rows in it.")

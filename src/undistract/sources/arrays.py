@@ -126,9 +126,7 @@ def npz_sources(path: Path, name: str, options: ReadOptions = DEFAULTS) -> list[
         info = members[label]
         check_compression_ratio(path.name, repr(label), info.file_size, info.compress_size)
         _check(f"{label!r} in {path.name}", headers[label], info.file_size, by_rows=True)
-        source_name = name
-        if len(chosen) > 1:
-            source_name = f"{name}:{label}"
+        source_name = f"{name}:{label}" if len(chosen) > 1 else name
         sources.append(_npz_source(path, source_name, info, headers[label]))
     return sources
 

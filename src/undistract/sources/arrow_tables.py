@@ -29,9 +29,7 @@ HEADER, BUFFERS, COMPRESSION, DICTIONARY = 2, 2, 3, 1  # field numbers in Arrow'
 def open_parquet(path: Path, options: ReadOptions = DEFAULTS, row_groups: Sequence[int] | None = None) -> Table:
     """Open a .parquet file, or only the row groups with the numbers in `row_groups`."""
     parquet = import_optional("pyarrow.parquet", extra="tables", to="Reading .parquet files")
-    groups: list[int] | None = None
-    if row_groups is not None:
-        groups = list(row_groups)
+    groups: list[int] | None = list(row_groups) if row_groups is not None else None
 
     def batches(columns: Sequence[str], time: str | None, group: str | None) -> Iterator[Batch]:
         # Column by column through small buffers: neither a mapped file nor a large row group fills the memory.
@@ -60,9 +58,7 @@ def open_arrow(path: Path, options: ReadOptions = DEFAULTS) -> Table:
     def opened(source: Any) -> Any:
         # An Arrow file is a stream between two magic words. Read it as a stream, so that the messages whose sizes
         # were checked are the ones that are decompressed.
-        start = 0
-        if source.read(6) == b"ARROW1":
-            start = 8
+        start = 8 if source.read(6) == b"ARROW1" else 0
         source.seek(start)
         # Reads only the metadata and the first bytes of each buffer.
         for message in arrow.ipc.MessageReader.open_stream(source):

@@ -305,8 +305,6 @@ def _read(entry: Path) -> Iterator[TimedRows]:
     with np.load(entry, allow_pickle=False) as arrays:
         number = 0
         while f"{number}/rows" in arrays:
-            times = None
-            if f"{number}/times" in arrays:
-                times = arrays[f"{number}/times"]
+            times = arrays.get(f"{number}/times")
             yield arrays[f"{number}/rows"], times
             number += 1

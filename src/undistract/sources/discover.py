@@ -116,9 +116,7 @@ def discover_sources(
 
 def _kind(path: Path) -> str:
     """Return the ending that selects the reader; empty for a folder of images."""
-    if path.is_dir():
-        return ""
-    return path.suffix.lower()
+    return "" if path.is_dir() else path.suffix.lower()
 
 
 def _open_tables(files: dict[str, Path], options: ReadOptions) -> dict[str, Table]:
@@ -169,9 +167,7 @@ def source_files(paths: Paths, ignore: str | Sequence[str] = ()) -> dict[str, Pa
         except OSError as error:  # a name that is too long, a folder without permission
             raise InputError(f"{pattern!r:.200} cannot be opened: {error.strerror}. Pass another path.") from error
     if not sources:
-        hint = ""
-        if ignored:
-            hint = f" Files that match {format_names(ignored)} are skipped."
+        hint = f" Files that match {format_names(ignored)} are skipped." if ignored else ""
         raise InputError(f"No data found in {format_names(patterns) or 'an empty list'}; expected {_kinds()}.{hint}")
     # Names are relative to the common folder: they are the same on every machine with the same tree.
     absolute = {path: Path(os.path.abspath(path)) for path in sources.values()}
@@ -183,9 +179,7 @@ def source_files(paths: Paths, ignore: str | Sequence[str] = ()) -> dict[str, Pa
 
 
 def _as_list(patterns: str | Sequence[str]) -> list[str]:
-    if isinstance(patterns, str):
-        return [patterns]
-    return list(patterns)
+    return [patterns] if isinstance(patterns, str) else list(patterns)
 
 
 def _expand(path: Path, ignored: list[str]) -> Iterator[Path]:

@@ -91,9 +91,7 @@ class _SpillFile:
                 self._file.seek(first * record.itemsize)
                 content = self._file.read(min(step, stop - first) * record.itemsize)
             records = np.frombuffer(content, record)
-            times = None
-            if record.names and "time" in record.names:
-                times = records["time"]
+            times = records["time"] if record.names and "time" in record.names else None
             yield records["row"], times
 
     def _fill(self) -> np.dtype[np.void]:

@@ -192,9 +192,7 @@ def _pixels(path: Path, grey: bool, resize: tuple[int, int] | None, max_pixels: 
     operations = import_optional("PIL.ImageOps", extra="images", to="Reading images")
     with _opened(path, max_pixels) as image:
         upright = operations.exif_transpose(image)
-        mode = "RGB"
-        if grey:
-            mode = "L"
+        mode = "L" if grey else "RGB"
         converted = _opaque(upright, path).convert(mode)
         if resize is not None:
             converted = converted.resize(resize, pillow.Resampling.BILINEAR)

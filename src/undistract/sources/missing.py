@@ -104,9 +104,7 @@ def _means(source: Source) -> Floats:
 
 
 def _column(source: Source, feature: int) -> str:
-    if source.feature_names is None:
-        return str(feature)
-    return repr(source.feature_names[feature])
+    return str(feature) if source.feature_names is None else repr(source.feature_names[feature])
 
 
 POLICIES = {"error": _require_complete, "drop": _drop, "impute": _impute}

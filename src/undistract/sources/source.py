@@ -228,9 +228,7 @@ class Source:
     @property
     def array(self) -> Rows | None:
         """The rows (n, d) if they are an array; None if they come from a reader."""
-        if self._data is None:
-            return None
-        return self._data[0]
+        return None if self._data is None else self._data[0]
 
     def __len__(self) -> int:
         if self._facts.n_rows is None:
@@ -415,9 +413,7 @@ def as_source_list(groups: Any) -> list[Source]:
         sources = list(groups)
     if is_list and all(hasattr(source, "chunks") and hasattr(source, "name") for source in sources):
         return sources
-    content = ""
-    if sources:
-        content = f" of {type(sources[0]).__name__}"
+    content = f" of {type(sources[0]).__name__}" if sources else ""
     raise InputError(
         f"Expected a list of Sources, got a {type(groups).__name__}{content}. Make each with "
         "Source(name, rows), or find them with read_sources(paths)."

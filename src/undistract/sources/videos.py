@@ -113,9 +113,7 @@ def read_frames(
                 yield _stacked(pending)
                 pending = []
         if shape is None:
-            span = ""
-            if between is not None:
-                span = f" from {since:.2f} s to {until:.2f} s"
+            span = f" from {since:.2f} s to {until:.2f} s" if between is not None else ""
             raise InputError(
                 f"{path.name} has no readable frame{span}; expected a video with frames of at most "
                 f"{max_pixels:,} pixels. Is the file complete, and can other programs play it?"
@@ -266,9 +264,7 @@ def _image(frame: Any, grey: bool, size: tuple[int, int] | None, shape: tuple[in
     if size is not None and turns % 2:
         size = (size[1], size[0])
     width, height = size or (frame.width, frame.height)
-    pixel_format = "rgb24"
-    if grey:
-        pixel_format = "gray"
+    pixel_format = "gray" if grey else "rgb24"
     image = frame.to_ndarray(format=pixel_format, width=width, height=height, interpolation="AREA")
     return np.rot90(image, turns)
 
@@ -411,9 +407,7 @@ class DecodeLog:
         # Some packets are not meant to be displayed: without errors and with a full count nothing is missing.
         if not self.had_errors and self.n_frames >= self.expected_frames:
             is_decoded[:] = True
-        step = self.step
-        if len(due) > 1:
-            step = float(np.median(np.diff(seconds)))
+        step = float(np.median(np.diff(seconds))) if len(due) > 1 else self.step
         pauses = self._pauses(seconds, step)  # frames missing before each due one, (n,)
         number = np.arange(len(due)) + np.cumsum(pauses)
         after = np.append(seconds[1:], seconds[-1] + step)
