@@ -48,9 +48,15 @@ def test_eigenvalue_just_below_the_bound_does_not_force_a_full_solution(monkeypa
     assert len(largest_odds(matrix, EigenRequest(6 / 7))[0]) == 3  # odds of 6; the next is 5
 
 
+@pytest.fixture(params=["subset", "all"])
+def lapack(request, monkeypatch):
+    """Run a test with LAPACK's solver for a part of the vectors, and with the one for all of them."""
+    monkeypatch.setattr(solvers, "MIN_SUBSET_SIZE", {"subset": 1, "all": 10**6}[request.param])
+
+
 @pytest.mark.parametrize("number", [0, 1, 20, 40, 80])
 @pytest.mark.parametrize("by_value", [True, False])
-def test_any_share_of_the_eigenvalues_is_complete(number, by_value):
+def test_any_share_of_the_eigenvalues_is_complete(number, by_value, lapack):
     odds = np.append(np.linspace(30.0, 20.0, number), np.linspace(9.0, 0.0, 80 - number))
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(80, 80)))[0]
     request = EigenRequest(0.95) if by_value else EigenRequest(np.inf, number)
@@ -59,7 +65,7 @@ def test_any_share_of_the_eigenvalues_is_complete(number, by_value):
     np.testing.assert_allclose(np.abs(vectors.T @ turn[:, :number]), np.eye(number), atol=1e-9)
 
 
-def test_value_at_the_bound_is_included():
+def test_value_at_the_bound_is_included(lapack):
     odds, _ = largest_odds(np.asfortranarray(np.diag([19.0, 18.0, 20.0])), EigenRequest(0.95))
     assert odds.tolist() == [20.0, 19.0]
 
@@ -67,15 +73,20 @@ def test_value_at_the_bound_is_included():
 def test_failure_of_lapack_falls_back_to_all_eigenvalues(monkeypatch):
     """Regression: LAPACK's robust representations failed on noise of 1200 rows."""
 
+    tried = []
+
     def fail(*arguments, driver, **settings):
         if driver == "evr":
+            tried.append(driver)
             raise np.linalg.LinAlgError("did not converge")
         return eigh(*arguments, driver=driver, **settings)
 
     monkeypatch.setattr(solvers, "eigh", fail)
+    monkeypatch.setattr(solvers, "MIN_SUBSET_SIZE", 1)
     for request, expected in ((EigenRequest(0.75), [99.0, 3.0]), (EigenRequest(np.inf, 1), [99.0])):
         odds, _ = largest_odds(np.diag([1.0, 99.0, 3.0]), request)
         np.testing.assert_allclose(odds, expected)
+    assert len(tried) == 2
 
 
 @pytest.mark.parametrize("more", [-1, 0])
