@@ -209,8 +209,9 @@ class FocusSummary:
         resolved = f"{pluralize(evidence.n_groups, 'group')} can show differences in {evidence.n_groups - 1}"
         if not evidence.n_unresolved:
             return f"{resolved} directions, {evidence.n_directions} vary. {expected}"
+        others = "one" if evidence.n_unresolved == 1 else str(evidence.n_unresolved)
         return (
-            f"{resolved} of {evidence.n_directions} directions; for the other {evidence.n_unresolved} there is no "
+            f"{resolved} of {evidence.n_directions} directions; for the other {others} there is no "
             "evidence either way. More groups, or fewer features (for example by PCA), make the result more reliable. "
             f"{expected}"
         )
